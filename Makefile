@@ -1,0 +1,40 @@
+# The two commands: `make run` serves the course and the judge on localhost, `make test` runs the tests.
+PYTHON ?= python3
+TORCH ?= pip
+BIN := .venv/bin
+PORT ?= 8000
+
+.DEFAULT_GOAL := run
+.PHONY: setup run test test-slow lint book notebooks bench model-smol clean
+
+setup:
+	@$(PYTHON) tools/setup_env.py --torch $(TORCH)
+
+run: setup book
+	@$(BIN)/python -m judge.service serve --port $(PORT) --accept-weak-isolation
+
+test: setup
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/python -m pytest
+
+test-slow: setup
+	@$(BIN)/python -m pytest -m "slow and not gpu"
+
+lint: setup
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+	@$(BIN)/mypy
+
+book: setup
+	@$(BIN)/python -m tools.book.build
+
+notebooks: setup
+	@$(BIN)/python -m tools.notebooks.build
+
+model-smol: setup
+	@$(BIN)/python -m tools.fetch_smollm2
+
+clean:
+	rm -rf build var

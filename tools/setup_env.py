@@ -1,0 +1,94 @@
+"""`make setup`: a `.venv` with everything pinned, made once, and checked in a blink afterwards.
+
+Only the standard library, since it runs before anything is installed. Everything that pip is told by PIP_*
+variables or its configuration (index, proxy, extra links) holds here too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+STAMP = VENV / ".setup"
+INPUTS = ("pyproject.toml", "constraints.txt", "tools/setup_env.py")
+
+
+def fingerprint(torch: str) -> str:
+    """One string for all that decides what is installed: pins, interpreter, place, kind of torch."""
+    digest = hashlib.sha256()
+    for name in INPUTS:
+        digest.update((ROOT / name).read_bytes())
+    digest.update(f"{sys.version}|{ROOT}|{torch}".encode())
+    return digest.hexdigest()
+
+
+def is_current(mark: str) -> bool:
+    """True if the environment was made from the same inputs and its interpreter still starts."""
+    if not STAMP.exists() or STAMP.read_text() != mark or not PYTHON.exists():
+        return False
+    return subprocess.run([PYTHON, "-c", ""], check=False).returncode == 0
+
+
+def pip(*args: str) -> None:
+    """Run the environment's pip.
+
+    Raises:
+        SystemExit: pip failed; its own words stand above ours.
+    """
+    command = [str(PYTHON), "-m", "pip", *args]
+    if subprocess.run(command, cwd=ROOT, check=False).returncode:
+        sys.exit(
+            "setup: pip failed (its message stands above). It follows your PIP_* settings; with a torch of your "
+            "own, run: make setup TORCH=system. Nothing else was changed; run the command again when mended."
+        )
+
+
+def constraints(torch: str) -> Path:
+    """The pins to install with; with a torch of the user's own, the torch pin is left out."""
+    pins = ROOT / "constraints.txt"
+    if torch != "system":
+        return pins
+    loose = VENV / "constraints.txt"
+    loose.write_text("".join(line for line in pins.open() if not line.startswith("torch==")))
+    return loose
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--torch", choices=("pip", "system"), default="pip", help="system: use the torch of this Python")
+    torch = parser.parse_args().torch
+    if sys.version_info < (3, 11):
+        sys.exit(f"setup: Python 3.11 or newer is needed, this is {sys.version.split()[0]}. Name one: make PYTHON=python3.12")
+    mark = fingerprint(torch)
+    if is_current(mark):
+        return
+    print(f"setup: making .venv with Python {sys.version.split()[0]} (once; later runs skip this)", flush=True)
+    if torch == "pip":
+        print(
+            "setup: torch is the one large download: about 0.2 GB as a CPU build; the Linux wheels of pip's default "
+            "index carry CUDA, about 3 GB. To use one you have: make setup TORCH=system",
+            flush=True,
+        )
+    STAMP.unlink(missing_ok=True)
+    if VENV.exists() and not PYTHON.exists():
+        shutil.rmtree(VENV)
+    try:
+        venv.create(VENV, with_pip=True, clear=False, system_site_packages=torch == "system")
+    except subprocess.CalledProcessError:
+        sys.exit("setup: this Python cannot make an environment with pip. On Debian: apt-get install python3-venv")
+    pip("install", "--quiet", "--constraint", str(constraints(torch)), "--editable", ".[dev]")
+    STAMP.write_text(mark)
+    print("setup: done", flush=True)
+
+
+if __name__ == "__main__":
+    main()
