@@ -1,0 +1,1 @@
+"""Judge a learner's function with hidden tests, then run it inside the engine."""
