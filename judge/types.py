@@ -63,6 +63,14 @@ class Broken(msgspec.Struct, frozen=True):
     text: Text
 
 
+class Refused(Exception):
+    """Raised by a trusted object when a call's arguments break a rule: the case ends there, as wrong."""
+
+    def __init__(self, broken: Broken) -> None:
+        super().__init__(broken.text["en"])
+        self.broken = broken
+
+
 class Mutant(msgspec.Struct, frozen=True):
     """A wrong submission that people really make: a whole module, and what to tell whoever makes it.
 
@@ -123,12 +131,12 @@ class SampleResult(msgspec.Struct):
 
     name: str
     ok: bool
-    title: str = ""
+    title: Text = {}
     line: int | None = None
     assertion: str = ""
     expected: str = ""
     got: str = ""
-    message: str = ""
+    message: Text = {}
     stdout: str = ""
 
 

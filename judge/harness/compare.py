@@ -1,0 +1,81 @@
+"""Compare what a submission emitted with what the reference emitted. Both are decoded, plain values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from judge.i18n import both
+from judge.types import Broken, Text
+
+RTOL = 1e-5
+ATOL = 1e-6
+
+
+def same(expected: Any, got: Any) -> bool:
+    """Equal with exact types, dtypes and shapes; floats within rtol 1e-5, atol 1e-6. NaN equals nothing."""
+    return difference(expected, got) is None
+
+
+def difference(expected: Any, got: Any) -> Text | None:
+    """What differs, in both languages and without naming a value, or None when the two are the same."""
+    if _is_outcome(expected) and _is_outcome(got) and expected.keys() != got.keys():
+        if "error" in expected:
+            return both("verdict.diff_no_error", error=expected["error"])
+        return both("verdict.diff_error", error=got["error"])
+    if type(expected) is not type(got):
+        return both("verdict.diff_type", expected=type(expected).__name__, got=type(got).__name__)
+    if isinstance(expected, torch.Tensor):
+        return _tensor_difference(expected, got)
+    if isinstance(expected, list):
+        if len(expected) != len(got):
+            return both("verdict.diff_length", expected=len(expected), got=len(got))
+        return _first_difference(expected, got)
+    if isinstance(expected, dict):
+        if expected.keys() != got.keys():
+            return both("verdict.diff_keys")
+        if "error" in expected and _is_outcome(expected) and expected != got:
+            return both("verdict.diff_other_error", expected=expected["error"], got=got["error"])
+        return _first_difference(list(expected.values()), [got[key] for key in expected])
+    if isinstance(expected, float):
+        return None if close(expected, got) else both("verdict.diff_value")
+    return None if expected == got else both("verdict.diff_value")
+
+
+def close(expected: float, got: float) -> bool:
+    """Floats within tolerance; infinities of one sign are equal, NaN never is."""
+    if math.isinf(expected):
+        return expected == got
+    return abs(got - expected) <= ATOL + RTOL * abs(expected)
+
+
+def check_same(expected: Sequence[Any], got: Sequence[Any], rule: int) -> Broken | None:
+    """The checker of exercises whose every emitted value must equal the reference's."""
+    text = difference(list(expected), list(got))
+    return None if text is None else Broken(rule, text)
+
+
+def _is_outcome(value: Any) -> bool:
+    return isinstance(value, dict) and len(value) == 1 and value.keys() <= {"value", "error"}
+
+
+def _first_difference(expected: Sequence[Any], got: Sequence[Any]) -> Text | None:
+    return next((d for pair in zip(expected, got, strict=True) if (d := difference(*pair))), None)
+
+
+def _tensor_difference(expected: torch.Tensor, got: torch.Tensor) -> Text | None:
+    if expected.dtype != got.dtype:
+        return both("verdict.diff_type", expected=_dtype(expected), got=_dtype(got))
+    if expected.shape != got.shape:
+        return both("verdict.diff_shape", expected=list(expected.shape), got=list(got.shape))
+    if expected.dtype.is_floating_point:
+        equal = torch.isclose(got.double(), expected.double(), rtol=RTOL, atol=ATOL)
+        return None if bool(equal.all()) else both("verdict.diff_value")
+    return None if torch.equal(expected, got) else both("verdict.diff_value")
+
+
+def _dtype(tensor: torch.Tensor) -> str:
+    return str(tensor.dtype).removeprefix("torch.")

@@ -1,0 +1,19 @@
+"""The engine runs that every swapped function goes through, and the prompts they are made of."""
+
+from __future__ import annotations
+
+from judge.types import EngineJob
+
+VOCAB = 512
+
+
+def P(i: int, n: int) -> list[int]:
+    """Prompt ``i`` of ``n`` tokens: ``(37 * i + 11 * j + 3) % 512`` for j in 0..n-1."""
+    return [(37 * i + 11 * j + 3) % VOCAB for j in range(n)]
+
+
+def default_jobs() -> list[EngineJob]:
+    """Page sizes 1 and 4, radix cache: four prompts in one batch, then one prompt twice, so that it hits."""
+    long = P(0, 24) + P(4, 3)
+    calls = [[P(0, 5), P(1, 5), P(2, 4), P(3, 15)], [long], [long]]
+    return [EngineJob(name=f"page size {size}", calls=calls, page_size=size) for size in (1, 4)]

@@ -1,0 +1,212 @@
+"""What a learner starts from: the solution's signature, docstring and hints, without its body.
+
+Marked hints are comment lines ``# hint: <zh> | <en>`` in the solution's body. A find-the-bug exercise starts
+from the wrong function in its own folder instead.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import io
+import textwrap
+import tokenize
+from pathlib import Path
+
+from judge.exercise_toml import ExerciseError
+from judge.exercises import Exercise
+from judge.i18n import t
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+_MARK = "# hint:"
+
+
+def starter(exercise: Exercise, lang: str) -> str:
+    """The source that a new file of ``exercise`` begins with; it parses and defines the target.
+
+    Raises ExerciseError when the solution does not define the target or an annotation cannot be imported.
+    """
+    title = f"# {exercise.id} {exercise.name} · {exercise.title[lang]}\n"
+    if exercise.form == "find_the_bug":
+        return title + "\n" + exercise.starter_path.read_text(encoding="utf-8").lstrip()
+    origin = _origin(exercise)
+    node = origin.definition(exercise.qualname if exercise.module else exercise.name)
+    if isinstance(node, ast.ClassDef):
+        body = origin.class_skeleton(node, exercise.members, lang)
+    else:
+        body = origin.function_skeleton(node, lang)
+    imports = origin.imports_for(node, exercise.members)
+    parts = [title, "\n".join(imports) + "\n"] if imports else [title]
+    return "\n".join(parts) + "\n\n" + body
+
+
+def _origin(exercise: Exercise) -> _Origin:
+    """Where the body to be removed is written: the engine's module, or else the solution."""
+    if exercise.module is None:
+        return _Origin(exercise.solution_path, exercise.solution, None)
+    base = exercise.root / exercise.module.replace(".", "/")
+    path = base.with_suffix(".py") if base.with_suffix(".py").is_file() else base / "__init__.py"
+    if not path.is_file():
+        raise ExerciseError(path, "", "is missing", "exercise.toml names it in `target`")
+    return _Origin(path, path.read_text(encoding="utf-8"), exercise.module)
+
+
+class _Origin:
+    """A parsed source file, its comments, and what its names are imported from."""
+
+    def __init__(self, path: Path, source: str, module: str | None) -> None:
+        self.path, self.module = path, module
+        self.lines = source.splitlines()
+        self.tree = ast.parse(source)
+        self.tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
+
+    def definition(self, qualname: str) -> _Function | ast.ClassDef:
+        """The function or class called ``qualname``, for example ``CacheManager.cache_req``."""
+        scope: list[ast.stmt] = self.tree.body
+        node: _Function | ast.ClassDef | None = None
+        for name in qualname.split("."):
+            node = next((n for n in scope if isinstance(n, _DEFINITIONS) and n.name == name), None)
+            if node is None:
+                remedy = f"Define {name} there, or mend `target`"
+                raise ExerciseError(self.path, f"`{qualname}`", "is not defined", remedy)
+            scope = node.body
+        assert node is not None
+        return node
+
+    def function_skeleton(self, node: _Function, lang: str) -> str:
+        """Decorators, signature, docstring, hints, ``raise NotImplementedError``; not indented."""
+        docstring = _docstring_node(node)
+        lines = self._header(node)
+        if docstring is not None:
+            lines += self.lines[docstring.lineno - 1 : docstring.end_lineno]
+        lines = textwrap.dedent("\n".join(lines)).splitlines()
+        lines += [f"    # {hint}" for hint in self._hints(node, lang)]
+        lines += [f"    raise NotImplementedError  # {t('verdict.starter_here', lang)}"]
+        return "\n".join(lines) + "\n"
+
+    def class_skeleton(self, node: ast.ClassDef, members: tuple[str, ...], lang: str) -> str:
+        """The class with the bodies of ``members`` removed; all methods when the exercise names none."""
+        docstring = _docstring_node(node)
+        parts = [f"class {node.name}:"]
+        if docstring is not None and not members:
+            doc = "\n".join(self.lines[docstring.lineno - 1 : docstring.end_lineno])
+            parts.append(textwrap.indent(textwrap.dedent(doc), "    "))
+        for method in self._members(node, members):
+            parts.append(textwrap.indent(self.function_skeleton(method, lang), "    "))
+        return "\n".join(parts)
+
+    def imports_for(self, node: _Function | ast.ClassDef, members: tuple[str, ...]) -> list[str]:
+        """Import lines for every name that the kept signatures use, sorted."""
+        functions = self._members(node, members) if isinstance(node, ast.ClassDef) else [node]
+        names = {name for function in functions for name in _signature_names(function)}
+        if isinstance(node, ast.ClassDef):
+            names.discard(node.name)
+        known = self._importable()
+        lines = set()
+        for name in names - set(dir(builtins)):
+            if name not in known:
+                remedy = "Use a builtin type or an imported one in the signature"
+                raise ExerciseError(self.path, f"`{name}`", "cannot be imported by a starter", remedy)
+            lines.add(known[name])
+        return sorted(lines)
+
+    def _members(self, node: ast.ClassDef, members: tuple[str, ...]) -> list[_Function]:
+        methods = [n for n in node.body if isinstance(n, _Function)]
+        missing = set(members) - {method.name for method in methods}
+        if missing:
+            problem = f"does not define {', '.join(sorted(missing))}"
+            raise ExerciseError(self.path, f"`{node.name}`", problem, "Mend `members` in exercise.toml")
+        return [method for method in methods if not members or method.name in members]
+
+    def _header(self, node: _Function) -> list[str]:
+        """The source lines from the first decorator to the colon that ends the signature."""
+        first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+        depth = 0
+        for token in self.tokens:
+            if token.start[0] < node.lineno or token.type != tokenize.OP:
+                continue
+            depth += (token.string in "([{") - (token.string in ")]}")
+            if token.string == ":" and depth == 0:
+                row, column = token.end
+                return [*self.lines[first - 1 : row - 1], self.lines[row - 1][:column]]
+        raise AssertionError("a function that parses has a colon")
+
+    def _hints(self, node: _Function, lang: str) -> list[str]:
+        hints = []
+        for token in self.tokens:
+            inside = node.lineno <= token.start[0] <= (node.end_lineno or node.lineno)
+            if inside and token.type == tokenize.COMMENT and token.string.startswith(_MARK):
+                zh, bar, en = token.string.removeprefix(_MARK).partition("|")
+                if not bar:
+                    where = f"line {token.start[0]}"
+                    raise ExerciseError(self.path, where, "has a hint in one language", "Write <zh> | <en>")
+                hints.append((zh if lang == "zh" else en).strip())
+        return hints
+
+    def _importable(self) -> dict[str, str]:
+        """Name -> the line that imports it; ``if TYPE_CHECKING`` blocks count, own definitions too."""
+        known: dict[str, str] = {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    known[alias.asname or alias.name.partition(".")[0]] = f"import {_spelled(alias)}"
+            elif isinstance(node, ast.ImportFrom) and node.module != "__future__":
+                for alias in node.names:
+                    line = f"from {self._absolute(node)} import {_spelled(alias)}"
+                    known[alias.asname or alias.name] = line
+        if self.module is not None:
+            for definition in self.tree.body:
+                for name in _defined(definition):
+                    known[name] = f"from {self.module} import {name}"
+        return known
+
+    def _absolute(self, node: ast.ImportFrom) -> str:
+        if node.level == 0:
+            return node.module or ""
+        package = self.module or ""
+        steps = node.level - (1 if self.path.name == "__init__.py" else 0)
+        for _ in range(steps):
+            package = package.rpartition(".")[0]
+        return f"{package}.{node.module}" if node.module else package
+
+
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def _docstring_node(node: _Function | ast.ClassDef) -> ast.Expr | None:
+    first = node.body[0]
+    return first if isinstance(first, ast.Expr) and ast.get_docstring(node) is not None else None
+
+
+def _signature_names(node: _Function) -> set[str]:
+    arguments = node.args
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    every += [argument for argument in (arguments.vararg, arguments.kwarg) if argument]
+    kept: list[ast.expr | None] = [argument.annotation for argument in every]
+    kept += [node.returns, *arguments.defaults, *arguments.kw_defaults, *node.decorator_list]
+    return {name for expression in kept if expression is not None for name in _names(expression)}
+
+
+def _names(expression: ast.expr) -> set[str]:
+    """Names that an expression reads; text in an annotation is read as an expression."""
+    names: set[str] = set()
+    for node in ast.walk(expression):
+        if isinstance(node, ast.Name):
+            names.add(node.id)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier():
+            names.add(node.value)
+    return names
+
+
+def _defined(node: ast.stmt) -> list[str]:
+    if isinstance(node, _DEFINITIONS):
+        return [node.name]
+    if isinstance(node, ast.Assign):
+        return [target.id for target in node.targets if isinstance(target, ast.Name)]
+    if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+        return [node.target.id]
+    return []
+
+
+def _spelled(alias: ast.alias) -> str:
+    return f"{alias.name} as {alias.asname}" if alias.asname else alias.name
