@@ -29,7 +29,7 @@ def starter(exercise: Exercise, lang: str) -> str:
     title = f"# {exercise.id} {exercise.name} · {exercise.title[lang]}\n"
     if exercise.form == "find_the_bug":
         return title + "\n" + exercise.starter_path.read_text(encoding="utf-8").lstrip()
-    origin = _origin(exercise)
+    origin = origin_of(exercise)
     node = origin.definition(exercise.qualname if exercise.module else exercise.name)
     if isinstance(node, ast.ClassDef):
         body = origin.class_skeleton(node, exercise.members, lang)
@@ -40,18 +40,18 @@ def starter(exercise: Exercise, lang: str) -> str:
     return "\n".join(parts) + "\n\n" + body
 
 
-def _origin(exercise: Exercise) -> _Origin:
+def origin_of(exercise: Exercise) -> Origin:
     """Where the body to be removed is written: the engine's module, or else the solution."""
     if exercise.module is None:
-        return _Origin(exercise.solution_path, exercise.solution, None)
+        return Origin(exercise.solution_path, exercise.solution, None)
     base = exercise.root / exercise.module.replace(".", "/")
     path = base.with_suffix(".py") if base.with_suffix(".py").is_file() else base / "__init__.py"
     if not path.is_file():
         raise ExerciseError(path, "", "is missing", "exercise.toml names it in `target`")
-    return _Origin(path, path.read_text(encoding="utf-8"), exercise.module)
+    return Origin(path, path.read_text(encoding="utf-8"), exercise.module)
 
 
-class _Origin:
+class Origin:
     """A parsed source file, its comments, and what its names are imported from."""
 
     def __init__(self, path: Path, source: str, module: str | None) -> None:
@@ -101,7 +101,7 @@ class _Origin:
         names = {name for function in functions for name in _signature_names(function)}
         if isinstance(node, ast.ClassDef):
             names.discard(node.name)
-        known = self._importable()
+        known = self.importable()
         lines = set()
         for name in names - set(dir(builtins)):
             if name not in known:
@@ -143,7 +143,7 @@ class _Origin:
                 hints.append((zh if lang == "zh" else en).strip())
         return hints
 
-    def _importable(self) -> dict[str, str]:
+    def importable(self) -> dict[str, str]:
         """Name -> the line that imports it; ``if TYPE_CHECKING`` blocks count, own definitions too."""
         known: dict[str, str] = {}
         for node in ast.walk(self.tree):

@@ -1,0 +1,31 @@
+"""The learner's command line; `practice/judge.py` starts it."""
+
+from __future__ import annotations
+
+import sys
+
+from judge.cli import commands
+from judge.cli.arguments import Usage, parse
+from judge.cli.language import choose
+
+__all__ = ["main"]
+
+ACCEPTED, NOT_ACCEPTED, USAGE, FAULT = 0, 1, 2, 3
+
+
+def main(argv: list[str]) -> int:
+    """Run one command and return its exit code: 0 accepted, 1 not accepted, 2 usage, 3 a fault of the judge."""
+    lang = choose(argv)
+    try:
+        options = parse(argv, lang)
+        return commands.run(options)
+    except Usage as error:
+        print(error, file=sys.stderr)
+        return USAGE
+    except KeyboardInterrupt:
+        print(file=sys.stderr)
+        return NOT_ACCEPTED
+    except BrokenPipeError:
+        # The reader of our output has gone (`| head`): there is nobody left to tell.
+        sys.stderr.close()
+        return NOT_ACCEPTED

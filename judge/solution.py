@@ -1,0 +1,41 @@
+"""The reference as a learner sees it after a pass.
+
+For an exercise on an engine name the solution file only imports the engine's own function, so what is shown is that
+function, cut out of its module.
+"""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+
+from judge.exercises import Exercise
+from judge.starter import Origin, origin_of
+
+_MARK = "# hint:"
+
+
+def solution_text(exercise: Exercise) -> str:
+    """The reference's source: a module that could be submitted as it is.
+
+    Raises:
+        ExerciseError: the solution is missing or does not define the target.
+    """
+    if exercise.module is None:
+        return _without_marks(exercise.solution)
+    origin = origin_of(exercise)
+    node = origin.definition(exercise.qualname)
+    known = origin.importable()
+    used = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+    imports = "\n".join(sorted({known[name] for name in used & known.keys()}))
+    body = "\n".join(origin.lines[_first_line(node) - 1 : node.end_lineno])
+    return f"from __future__ import annotations\n\n{imports}\n\n\n{_without_marks(textwrap.dedent(body))}"
+
+
+def _first_line(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> int:
+    return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+
+
+def _without_marks(source: str) -> str:
+    """The source without the hint comments, which are for the starter alone."""
+    return "\n".join(line for line in source.splitlines() if not line.lstrip().startswith(_MARK)) + "\n"
