@@ -10,7 +10,7 @@ import ast
 import textwrap
 
 from judge.exercises import Exercise
-from judge.starter import Origin, origin_of
+from judge.starter import origin_of
 
 _MARK = "# hint:"
 

@@ -1,0 +1,257 @@
+"""What each command does."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from judge.cli import workspace
+from judge.cli.arguments import Usage
+from judge.cli.report import Report, sample_lines
+from judge.exercise_toml import ExerciseError
+from judge.exercises import Exercise, find, load_exercises
+from judge.i18n import t
+from judge.solution import solution_text
+from judge.types import RunResult, Verdict
+
+ACCEPTED, NOT_ACCEPTED, USAGE, FAULT = 0, 1, 2, 3
+WATCH_SECONDS = 0.3
+
+
+def run(options: argparse.Namespace) -> int:
+    """Carry out one parsed command.
+
+    Returns:
+        The exit code: 0 accepted or done, 1 not accepted, 2 usage, 3 a fault of the judge.
+
+    Raises:
+        Usage: the command names something that is not there.
+    """
+    command: Callable[[argparse.Namespace], int] = {
+        "help": show_help,
+        "test": test,
+        "list": list_exercises,
+        "start": start,
+        "solution": solution,
+        "doctor": doctor,
+        "check": check,
+    }[options.command]
+    try:
+        return command(options)
+    except ExerciseError as error:
+        print(t("cli.bad_exercise", options.lang, problem=str(error)), file=sys.stderr)
+        return FAULT
+
+
+def show_help(options: argparse.Namespace) -> int:
+    print(t("cli.help", options.lang))
+    return ACCEPTED
+
+
+def _exercise(name: str, lang: str) -> Exercise:
+    try:
+        return find(name)
+    except KeyError:
+        numbers = ", ".join(str(number) for number in load_exercises())
+        raise Usage(t("cli.no_such_exercise", lang, name=name[:80], numbers=numbers)) from None
+
+
+def test(options: argparse.Namespace) -> int:
+    lang = options.lang
+    exercise = _exercise(options.id, lang)
+    if options.device == "cuda":
+        raise Usage(t("cli.no_cuda", lang))
+    if options.watch and options.json:
+        raise Usage(t("cli.watch_or_json", lang))
+    path = Path(options.file) if options.file else workspace.file_of(exercise)
+    if not path.exists():
+        if options.file:
+            raise Usage(t("cli.file_missing", lang, file=options.file))
+        _start_file(exercise, lang)
+        text = t("cli.started", lang, file=workspace.shown(path), id=exercise.id)
+        print(
+            json.dumps({"started": workspace.shown(path), "message": text}, ensure_ascii=False)
+            if options.json
+            else text
+        )
+        return NOT_ACCEPTED
+    if options.watch:
+        return _watch(exercise, path, options)
+    return _judge_file(exercise, path, options)
+
+
+def _start_file(exercise: Exercise, lang: str) -> Path:
+    try:
+        return workspace.start(exercise, lang)
+    except OSError as error:
+        raise Usage(
+            t("cli.cannot_write", lang, file=workspace.file_of(exercise), problem=error.strerror)
+        ) from None
+
+
+def _read(exercise: Exercise, path: Path, lang: str) -> bytes:
+    limit = exercise.limits.source_kb * 1024
+    try:
+        if path.is_dir():
+            raise Usage(t("cli.is_folder", lang, file=workspace.shown(path)))
+        with path.open("rb") as file:
+            source = file.read(limit + 1)
+    except OSError as error:
+        raise Usage(t("cli.cannot_read", lang, file=workspace.shown(path), problem=error.strerror)) from None
+    if len(source) > limit:
+        size = path.stat().st_size // 1024
+        raise Usage(
+            t("cli.too_large", lang, file=workspace.shown(path), size=size, limit=exercise.limits.source_kb)
+        )
+    return source
+
+
+def _judge_file(exercise: Exercise, path: Path, options: argparse.Namespace) -> int:
+    from judge.run import judge_submission
+    from judge.sandbox import Pool
+
+    source = _read(exercise, path, options.lang)
+    report = Report(exercise, workspace.shown(path), options.lang, quiet=options.json)
+    with Pool() as pool:
+        report.begin(pool.isolation)
+        result = judge_submission(
+            exercise,
+            source,
+            pool=pool,
+            engine=not options.no_engine,
+            samples_only=options.samples,
+            on_event=report.event,
+            filename=path.name,
+        )
+    return _finish(exercise, result, report, options)
+
+
+def _finish(exercise: Exercise, result: RunResult, report: Report, options: argparse.Namespace) -> int:
+    if options.json:
+        print(json.dumps(result.to_json(), ensure_ascii=False))
+    else:
+        report.end(result)
+    if result.verdict is Verdict.SE:
+        return FAULT
+    if result.verdict is not Verdict.AC:
+        return NOT_ACCEPTED
+    if not options.samples:
+        try:
+            workspace.remember(exercise)
+        except OSError as error:
+            print(
+                t("cli.cannot_write", options.lang, file=workspace.folder(), problem=error.strerror),
+                file=sys.stderr,
+            )
+    return ACCEPTED
+
+
+def _watch(exercise: Exercise, path: Path, options: argparse.Namespace) -> int:
+    """Judge the file now and after each save, until Ctrl-C; the exit code is the last verdict's."""
+    code, seen = NOT_ACCEPTED, None
+    try:
+        while True:
+            stamp = path.stat().st_mtime_ns if path.exists() else None
+            if stamp is not None and stamp != seen:
+                seen = stamp
+                try:
+                    code = _judge_file(exercise, path, options)
+                except Usage as error:
+                    print(error, file=sys.stderr)
+                print(t("cli.watching", options.lang, file=workspace.shown(path)), flush=True)
+            time.sleep(WATCH_SECONDS)
+    except KeyboardInterrupt:
+        print(file=sys.stderr)
+        return code
+
+
+def list_exercises(options: argparse.Namespace) -> int:
+    lang, done = options.lang, workspace.accepted()
+    exercises = list(load_exercises().values())
+    if options.json:
+        rows = [
+            {
+                "exercise": exercise.id,
+                "slug": exercise.slug,
+                "title": exercise.title,
+                "chapter": exercise.chapter,
+                "level": exercise.level,
+                "points": exercise.points,
+                "accepted": exercise.id in done,
+                "started": workspace.file_of(exercise).exists(),
+            }
+            for exercise in exercises
+        ]
+        print(json.dumps(rows, ensure_ascii=False))
+        return ACCEPTED
+    for exercise in exercises:
+        started = workspace.file_of(exercise).exists()
+        state = "accepted" if exercise.id in done else "started" if started else "untouched"
+        mark = {"accepted": "✓", "started": "·", "untouched": " "}[state]
+        level = t(f"cli.level_{exercise.level}", lang)
+        print(f"{mark} {exercise.id}  {exercise.name:<22} {level}  {exercise.title[lang]}")
+    print(t("cli.list_end", lang, accepted=len(done & {e.id for e in exercises}), total=len(exercises)))
+    return ACCEPTED
+
+
+def start(options: argparse.Namespace) -> int:
+    exercise = _exercise(options.id, options.lang)
+    path = workspace.file_of(exercise)
+    if path.exists() and not options.force:
+        print(t("cli.already_started", options.lang, file=workspace.shown(path), id=exercise.id))
+        return ACCEPTED
+    if path.exists():
+        # --force never throws work away: the old file stays beside the new one.
+        kept = path.with_name(f"{path.name}.{time.strftime('%Y%m%d-%H%M%S')}.old")
+        path.replace(kept)
+        print(t("cli.kept_old", options.lang, file=workspace.shown(kept)))
+    _start_file(exercise, options.lang)
+    print(t("cli.started", options.lang, file=workspace.shown(path), id=exercise.id))
+    return ACCEPTED
+
+
+def solution(options: argparse.Namespace) -> int:
+    exercise = _exercise(options.id, options.lang)
+    if exercise.id not in workspace.accepted() and not options.force:
+        print(t("cli.solution_locked", options.lang, id=exercise.id), file=sys.stderr)
+        return NOT_ACCEPTED
+    print(solution_text(exercise), end="")
+    return ACCEPTED
+
+
+def doctor(options: argparse.Namespace) -> int:
+    from judge.sandbox.doctor import examine
+
+    facts = examine()
+    if options.json:
+        rows = [{"key": fact.key, "ok": fact.ok, "text": fact.text} for fact in facts]
+        print(json.dumps(rows, ensure_ascii=False))
+    else:
+        for fact in facts:
+            print(f"{'✓' if fact.ok else '✗'} {fact.text[options.lang]}")
+    return ACCEPTED if all(fact.ok for fact in facts) else NOT_ACCEPTED
+
+
+def check(options: argparse.Namespace) -> int:
+    """For authors: every exercise loads, its reference is accepted, its starter is not, its mutants are told apart."""
+    from judge.harness.prove import prove
+    from judge.sandbox import Pool
+
+    chosen = [_exercise(options.id, options.lang)] if options.id else list(load_exercises().values())
+    failed = 0
+    with Pool() as pool:
+        for exercise in chosen:
+            problems = prove(exercise, pool)
+            failed += bool(problems)
+            print(f"{'✗' if problems else '✓'} {exercise.key}", flush=True)
+            for problem in problems:
+                print(f"    {problem}")
+    print(t("cli.check_end", options.lang, good=len(chosen) - failed, total=len(chosen)))
+    return NOT_ACCEPTED if failed else ACCEPTED
+
+
+__all__ = ["run", "sample_lines"]
