@@ -20,7 +20,9 @@ def environment_python() -> Path:
 def prepare_path() -> None:
     """Put the repository first on `sys.path`, and take this file's folder off it: it would shadow `judge`."""
     here = Path(__file__).resolve().parent
-    sys.path[:] = [str(ROOT)] + [entry for entry in sys.path if Path(entry or ".").resolve() not in (here, ROOT)]
+    sys.path[:] = [str(ROOT)] + [
+        entry for entry in sys.path if Path(entry or ".").resolve() not in (here, ROOT)
+    ]
 
 
 def main() -> int:

@@ -14,7 +14,7 @@ ACCEPTED, NOT_ACCEPTED, USAGE, FAULT = 0, 1, 2, 3
 
 
 def main(argv: list[str]) -> int:
-    """Run one command and return its exit code: 0 accepted, 1 not accepted, 2 usage, 3 a fault of the judge."""
+    """Run one command; the exit code is 0 accepted, 1 not accepted, 2 usage, 3 a fault of the judge."""
     lang = choose(argv)
     try:
         options = parse(argv, lang)

@@ -8,7 +8,7 @@ _LOCALE = ("LC_ALL", "LC_MESSAGES", "LANG")
 
 
 def from_locale(environ: dict[str, str] | None = None) -> str:
-    """ "zh" for a Chinese locale, "en" for every other; the first variable that is set decides, as in POSIX."""
+    """Chinese for a zh locale, else English; the first variable that is set decides, as in POSIX."""
     environ = dict(os.environ) if environ is None else environ
     value = next((environ[name] for name in _LOCALE if environ.get(name)), "")
     return "zh" if value.lower().startswith("zh") else "en"

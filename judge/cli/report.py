@@ -14,7 +14,7 @@ INDENT = "    "
 
 
 def sample_lines(sample: SampleResult, lang: str) -> list[str]:
-    """A sample in full: it is public, so the assertion, both values and the learner's own output are shown."""
+    """A sample in full: it is public, so its assertion, both values and the learner's output are shown."""
     title = sample.title or sample.name
     if sample.ok:
         lines = [f"  ✓ {title}"]
