@@ -1,7 +1,7 @@
 """The reference as a learner sees it after a pass.
 
-For an exercise on an engine name the solution file only imports the engine's own function, so what is shown is
-that function, cut out of its module.
+For an exercise on an engine name the solution file only imports the engine's own function, so what is shown
+is that function, cut out of its module.
 """
 
 from __future__ import annotations

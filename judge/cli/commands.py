@@ -11,7 +11,7 @@ from pathlib import Path
 
 from judge.cli import workspace
 from judge.cli.arguments import Usage
-from judge.cli.report import Report, sample_lines
+from judge.cli.report import Report
 from judge.exercise_toml import ExerciseError
 from judge.exercises import Exercise, find, load_exercises
 from judge.i18n import t
@@ -73,11 +73,8 @@ def test(options: argparse.Namespace) -> int:
             raise Usage(t("cli.file_missing", lang, file=options.file))
         _start_file(exercise, lang)
         text = t("cli.started", lang, file=workspace.shown(path), id=exercise.id)
-        print(
-            json.dumps({"started": workspace.shown(path), "message": text}, ensure_ascii=False)
-            if options.json
-            else text
-        )
+        note = {"started": workspace.shown(path), "message": text}
+        print(json.dumps(note, ensure_ascii=False) if options.json else text)
         return NOT_ACCEPTED
     if options.watch:
         return _watch(exercise, path, options)
@@ -237,7 +234,7 @@ def doctor(options: argparse.Namespace) -> int:
 
 
 def check(options: argparse.Namespace) -> int:
-    """For authors: every exercise loads, its reference is accepted, its starter is not, its mutants are told apart."""
+    """For authors: an exercise loads, its reference passes, its starter and each mutant do not."""
     from judge.harness.prove import prove
     from judge.sandbox import Pool
 
@@ -252,6 +249,3 @@ def check(options: argparse.Namespace) -> int:
                 print(f"    {problem}")
     print(t("cli.check_end", options.lang, good=len(chosen) - failed, total=len(chosen)))
     return NOT_ACCEPTED if failed else ACCEPTED
-
-
-__all__ = ["run", "sample_lines"]

@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-import sys
 import textwrap
-from typing import Any
 
 from judge.exercises import Exercise
 from judge.i18n import t
-from judge.types import Event, GroupResult, RunResult, SampleResult, Verdict
+from judge.types import EngineResult, Event, GroupResult, RunResult, SampleResult, Verdict
 
 INDENT = "    "
 
 
 def sample_lines(sample: SampleResult, lang: str) -> list[str]:
     """A sample in full: it is public, so its assertion, both values and the learner's output are shown."""
-    title = sample.title or sample.name
-    if sample.ok:
-        lines = [f"  ✓ {title}"]
-    else:
-        lines = [f"  ✗ {title}"]
-        for key, value in (
-            ("sample_line", sample.line),
-            ("sample_assertion", sample.assertion),
-            ("sample_expected", sample.expected),
-            ("sample_got", sample.got),
-        ):
-            if value:
-                lines.append(f"{INDENT}{t(f'cli.{key}', lang)} {value}")
+    lines = [f"  {'✓' if sample.ok else '✗'} {sample.title or sample.name}"]
+    if not sample.ok:
+        for key in ("line", "assertion", "expected", "got"):
+            value = getattr(sample, key)
+            if value not in (None, ""):
+                lines.append(f"{INDENT}{t(f'cli.sample_{key}', lang)} {value}")
         if sample.message:
             lines.append(textwrap.indent(sample.message, INDENT))
     if sample.stdout:
@@ -35,97 +26,95 @@ def sample_lines(sample: SampleResult, lang: str) -> list[str]:
     return lines
 
 
+def group_line(group: GroupResult, lang: str) -> str:
+    """One group of hidden cases; the cases themselves stay unseen."""
+    if group.verdict is None:
+        return f"  - {group.title[lang]}  {t('cli.not_run', lang)}"
+    mark = "✓" if group.verdict is Verdict.AC else "✗"
+    return f"  {mark} {group.title[lang]}  {group.passed}/{group.total}  {group.verdict}"
+
+
+def text_lines(engine: EngineResult) -> list[str]:
+    """What the engine wrote with the learner's function in it, prompt by prompt."""
+    lines = []
+    for generated in engine.texts:
+        lines.append(f"  › {generated.prompt.strip()}")
+        lines.append(textwrap.indent(generated.text.strip("\n"), INDENT))
+    return lines
+
+
+def engine_line(engine: EngineResult, lang: str) -> str:
+    """The engine part in one line: tokens, pages, speed."""
+    ratio = engine.speed_ratio
+    return t(
+        "cli.engine_line",
+        lang,
+        model=engine.model,
+        device=engine.device,
+        same=t("cli.same" if engine.tokens_equal else "cli.different", lang),
+        balanced=t("cli.balanced" if engine.pages_balanced else "cli.unbalanced", lang),
+        speed="" if ratio is None else t("cli.speed", lang, ratio=f"{ratio:.2f}"),
+    )
+
+
+def verdict_lines(exercise: Exercise, result: RunResult, lang: str) -> list[str]:
+    """The verdict, its reason in the chapter's words, and what to do next."""
+    lines = [f"{result.verdict} · {result.message[lang]}"]
+    rule = next((rule for rule in exercise.rules if rule.number == result.rule), None)
+    if result.diagnosis is not None:
+        lines.append(f"{t('cli.diagnosis', lang)} {getattr(result.diagnosis, lang)}")
+    if rule is not None:
+        lines.append(f"{t('cli.rule', lang, number=rule.number)} {rule.text[lang]}")
+    lines.append(t("cli.score", lang, score=round(100 * result.score), seconds=f"{result.seconds:.2f}"))
+    if result.verdict is Verdict.AC:
+        lines.append(t("cli.accepted_next" if result.groups else "cli.samples_only", lang, id=exercise.id))
+    return lines
+
+
+def result_lines(exercise: Exercise, result: RunResult, lang: str, *, texts: bool = True) -> list[str]:
+    """The whole run; `texts=False` where the generated text has been streamed already."""
+    lines = [line for sample in result.samples for line in sample_lines(sample, lang)]
+    lines += [group_line(group, lang) for group in result.groups]
+    if result.engine is not None:
+        lines += text_lines(result.engine) if texts else []
+        lines.append(engine_line(result.engine, lang))
+    return [*lines, "", *verdict_lines(exercise, result, lang)]
+
+
 class Report:
-    """Prints one run. `quiet` prints nothing: with --json, stdout holds the one object alone."""
+    """Prints one run as it goes. `quiet` prints nothing: with --json, stdout holds the one object alone."""
 
     def __init__(self, exercise: Exercise, file: str, lang: str, *, quiet: bool) -> None:
         self.exercise, self.file, self.lang, self.quiet = exercise, file, lang, quiet
-        self._in_text = False
+        self._prompt: object = None
+        self._streamed = False
 
     def _say(self, line: str = "") -> None:
         if not self.quiet:
             print(line, flush=True)
 
-    def _t(self, key: str, **values: object) -> str:
-        return t(f"cli.{key}", self.lang, **values)
-
     def begin(self, isolation: str) -> None:
         """The head: which exercise, which file, and what keeps the learner's code apart from the machine."""
-        exercise = self.exercise
-        self._say(f"{exercise.id} {exercise.name} · {exercise.title[self.lang]}")
-        self._say(self._t("head", file=self.file, isolation=isolation))
+        exercise, lang = self.exercise, self.lang
+        self._say(f"{exercise.id} {exercise.name} · {exercise.title[lang]}")
+        self._say(t("cli.head", lang, file=self.file, isolation=isolation))
         if isolation.startswith("weak"):
-            self._say(self._t("weak"))
+            self._say(t("cli.weak", lang))
 
     def event(self, event: Event) -> None:
-        """Progress as it comes: a line a group, then the generated text piece by piece."""
-        data: dict[str, Any] = event.data
-        if event.type == "engine" and data.get("prompt"):
-            self._break_text()
-            self._say(f"{self._t('engine')} {data.get('model', '')}".rstrip())
-        elif event.type == "token":
-            if not self._in_text and not self.quiet:
-                self._in_text = True
-            if not self.quiet:
-                print(data.get("text", ""), end="", flush=True)
-        elif event.type == "verdict":
-            self._break_text()
-
-    def _break_text(self) -> None:
-        if self._in_text:
-            self._say()
-            self._in_text = False
+        """Generated text, piece by piece as it comes: the next prompt begins on a line of its own."""
+        if self.quiet or event.type != "token":
+            return
+        data = event.data
+        if data.get("prompt") != self._prompt:
+            self._prompt = data.get("prompt")
+            print(f"{chr(10) if self._streamed else ''}  › {str(self._prompt).strip()}\n{INDENT}", end="")
+        self._streamed = True
+        print(str(data.get("text", "")).replace("\n", f"\n{INDENT}"), end="", flush=True)
 
     def end(self, result: RunResult) -> None:
-        """The verdict: samples, groups, reason, what the engine did, and what to do next."""
-        for sample in result.samples:
-            for line in sample_lines(sample, self.lang):
-                self._say(line)
-        for group in result.groups:
-            self._say(self._group(group))
-        if result.engine is not None:
-            self._engine(result)
-        self._say()
-        self._say(f"{result.verdict} · {result.message[self.lang]}")
-        if result.diagnosis is not None:
-            self._say(f"{self._t('diagnosis')} {getattr(result.diagnosis, self.lang)}")
-        elif result.rule is not None:
-            rule = next((rule for rule in self.exercise.rules if rule.number == result.rule), None)
-            if rule is not None:
-                self._say(f"{self._t('rule', number=rule.number)} {rule.text[self.lang]}")
-        self._say(self._t("score", score=round(100 * result.score), seconds=f"{result.seconds:.2f}"))
-        if result.verdict is Verdict.AC and not result.groups:
-            self._say(self._t("samples_only", id=self.exercise.id))
-        elif result.verdict is Verdict.AC:
-            self._say(self._t("accepted_next", id=self.exercise.id))
-
-    def _group(self, group: GroupResult) -> str:
-        if group.verdict is None:
-            return f"  - {group.title[self.lang]}  {self._t('not_run')}"
-        mark = "✓" if group.verdict is Verdict.AC else "✗"
-        return f"  {mark} {group.title[self.lang]}  {group.passed}/{group.total}  {group.verdict}"
-
-    def _engine(self, result: RunResult) -> None:
-        engine = result.engine
-        assert engine is not None
-        for generated in engine.texts:
-            self._say(f"  › {generated.prompt}")
-            self._say(textwrap.indent(generated.text.strip("\n") or "…", INDENT))
-        same = self._t("same" if engine.tokens_equal else "different")
-        balanced = self._t("balanced" if engine.pages_balanced else "unbalanced")
-        speed = "" if engine.speed_ratio is None else self._t("speed", ratio=f"{engine.speed_ratio:.2f}")
-        self._say(
-            self._t(
-                "engine_line",
-                model=engine.model,
-                device=engine.device,
-                same=same,
-                balanced=balanced,
-                speed=speed,
-            )
-        )
-
-
-def warn(text: str) -> None:
-    """A line for people, beside the output that programs read."""
-    print(text, file=sys.stderr)
+        """The verdict and all that led to it."""
+        if self._streamed:
+            self._say()
+        for line in result_lines(self.exercise, result, self.lang, texts=not self._streamed):
+            self._say(line)

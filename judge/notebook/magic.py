@@ -1,0 +1,93 @@
+"""`%%judge 192`: the cell's source is the submission.
+
+The cell is judged in the sandbox first. Then, unless it could not be judged or did not end, it also runs in the
+notebook, so that the next cells can call the function.
+"""
+
+from __future__ import annotations
+
+import atexit
+import shlex
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from IPython.core.magic import Magics, cell_magic, magics_class, needs_local_scope
+from IPython.display import display
+
+from judge.cli.language import from_locale
+from judge.exercises import find, load_exercises
+from judge.i18n import LANGS, t
+from judge.notebook.view import Outcome
+from judge.types import RunResult, Verdict
+
+if TYPE_CHECKING:
+    from judge.sandbox import Pool
+
+OPTIONS = {"--no-engine", "--samples"}
+DOES_NOT_END = {Verdict.CE, Verdict.TLE, Verdict.MLE, Verdict.OLE}
+
+
+@lru_cache(maxsize=1)
+def shared_pool() -> Pool:
+    """One pool for the kernel's life: the second judgement does not wait for torch to be imported again."""
+    from judge.sandbox import Pool
+
+    pool = Pool()
+    atexit.register(pool.close)
+    return pool
+
+
+def parse_line(line: str) -> tuple[str, set[str], str]:
+    """The magic's arguments: exercise, options, language.
+
+    Raises:
+        ValueError: the text shows the right form, in the language of the locale.
+    """
+    words, lang = shlex.split(line), from_locale()
+    if "--lang" in words:
+        at = words.index("--lang")
+        value = words[at + 1] if at + 1 < len(words) else ""
+        del words[at : at + 2]
+        if value not in LANGS:
+            raise ValueError(t("notebook.usage", lang))
+        lang = value
+    options = {word for word in words if word.startswith("-")}
+    names = [word for word in words if not word.startswith("-")]
+    if len(names) != 1 or options - OPTIONS:
+        raise ValueError(t("notebook.usage", lang))
+    return names[0], options, lang
+
+
+@magics_class
+class JudgeMagic(Magics):
+    """The cell magic."""
+
+    @needs_local_scope
+    @cell_magic
+    def judge(self, line: str, cell: str, local_ns: dict[str, object] | None = None) -> RunResult | None:
+        """Judge the cell; `_` then holds the result (`.verdict`, `.score`, `.to_json()`)."""
+        from judge.run import judge_submission
+
+        try:
+            name, options, lang = parse_line(line)
+        except ValueError as error:
+            print(error)
+            return None
+        try:
+            exercise = find(name)
+        except KeyError:
+            numbers = ", ".join(str(number) for number in load_exercises())
+            print(t("cli.no_such_exercise", lang, name=name[:80], numbers=numbers))
+            return None
+        result = judge_submission(
+            exercise,
+            cell.encode(),
+            pool=shared_pool(),
+            engine="--no-engine" not in options,
+            samples_only="--samples" in options,
+            filename=f"{exercise.key}.py",
+        )
+        display(Outcome(exercise, result, lang))
+        if result.verdict not in DOES_NOT_END and self.shell is not None:
+            self.shell.run_cell(cell)
+        return None
