@@ -1,7 +1,7 @@
 """`%%judge 192`: the cell's source is the submission.
 
-The cell is judged in the sandbox first. Then, unless it could not be judged or did not end, it also runs in the
-notebook, so that the next cells can call the function.
+The cell is judged in the sandbox first. Then, unless it could not be judged or did not end, it also runs in
+the notebook, so that the next cells can call the function.
 """
 
 from __future__ import annotations
