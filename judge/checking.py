@@ -1,0 +1,72 @@
+"""Helpers of hidden modules: pages in words, a result against an exception, mutants of the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from judge.types import Text
+
+SHOWN = 6
+
+
+def is_int(value: object) -> bool:
+    """Whether ``value`` is an int in the sense of the course: a bool is none."""
+    return type(value) is int
+
+
+def listing(numbers: Iterable[int], lang: str) -> str:
+    """Numbers as words, ascending: "8", "12 and 16", "4, 8 and 12"; at most ``SHOWN`` of them are named."""
+    found = sorted(set(numbers))
+    words = [str(number) for number in found[:SHOWN]]
+    more = len(found) - len(words)
+    comma, last = ("、", " 和 ") if lang == "zh" else (", ", " and ")
+    if more:
+        return comma.join(words) + (f" 等 {len(found)} 个" if lang == "zh" else f" and {more} more")
+    return last.join([comma.join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
+
+
+def with_pages(zh: str, en: str, numbers: Iterable[int]) -> Text:
+    """The sentence in both languages, ``{}`` filled with the numbers."""
+    found = list(numbers)
+    return {"zh": zh.format(listing(found, "zh")), "en": en.format(listing(found, "en"))}
+
+
+def outcome(expected: dict[str, Any], got: Any) -> Text | None:
+    """Compare how two calls ended, as ``io.attempt`` tells it; None when both returned or raised the same.
+
+    ``expected`` is ``{"value": ...}`` or ``{"error": "ValueError"}``. The values are left to the caller.
+    """
+    if not isinstance(got, dict) or ("value" in got) == ("error" in got):
+        return {"zh": "这次调用没有留下结果。", "en": "The call left no result."}
+    due, seen = expected.get("error"), got.get("error")
+    if due == seen:
+        return None
+    if due is None:
+        return {
+            "zh": f"输入没有错，调用却抛出了 {seen}。",
+            "en": f"The input is right, and yet the call raises {seen}.",
+        }
+    if seen is None:
+        return {
+            "zh": f"这个输入应当抛出 {due}，调用却返回了值。",
+            "en": f"This input is to raise {due}; the call returns a value instead.",
+        }
+    return {
+        "zh": f"这个输入应当抛出 {due}，得到的是 {seen}。",
+        "en": f"This input is to raise {due}; what came is {seen}.",
+    }
+
+
+def instead(code: str, old: str, new: str) -> str:
+    """``code`` with its one occurrence of ``old`` replaced. Raises ValueError when there is none, or more."""
+    if code.count(old) != 1:
+        raise ValueError(f"{old!r} occurs {code.count(old)} times")
+    return code.replace(old, new)
+
+
+def reference(hidden_file: str) -> str:
+    """The source of ``solutions/NNN_slug.py`` for the hidden module ``judge/hidden/NNN_slug.py``."""
+    here = Path(hidden_file).resolve()
+    return (here.parents[2] / "solutions" / here.name).read_text(encoding="utf-8")
