@@ -105,6 +105,10 @@ class BasePrefixCache(ABC):
     def size_info(self) -> SizeInfo: ...
 
     @abstractmethod
+    def cached_locations(self) -> torch.Tensor:
+        """Every token location that the cache owns, int32 [size_info.total_size], page after page."""
+
+    @abstractmethod
     def check_integrity(self) -> None:
         """Raise RuntimeError if the cache contradicts itself."""
 

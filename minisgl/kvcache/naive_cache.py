@@ -46,6 +46,9 @@ class NaivePrefixCache(BasePrefixCache):
     def size_info(self) -> SizeInfo:
         return SizeInfo(evictable_size=0, protected_size=0)
 
+    def cached_locations(self) -> torch.Tensor:
+        return self._empty
+
     def check_integrity(self) -> None:
         """There is no state that could be wrong."""
 

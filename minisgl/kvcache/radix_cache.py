@@ -142,7 +142,7 @@ class RadixPrefixCache(BasePrefixCache):
         return MatchResult(RadixCacheHandle(cached_len, node))
 
     def insert_prefix(self, input_ids: torch.Tensor, indices: torch.Tensor) -> InsertResult:
-        """Take over those whole pages of `indices` whose tokens are not cached; the rest stays the caller's."""
+        """Take over the whole pages of `indices` whose tokens are not cached; the rest stays the caller's."""
         length = align_down(len(input_ids), self.page_size)
         node, cached_len = self._tree_walk(input_ids[:length])
         if cached_len < length:
@@ -205,7 +205,6 @@ class RadixPrefixCache(BasePrefixCache):
         return torch.cat(freed)
 
     def cached_locations(self) -> torch.Tensor:
-        """Every token location the cache owns, int32 [size_info.total_size], in no particular order."""
         return torch.cat([self._empty, *(node.value for node in self._nodes())])
 
     def check_integrity(self) -> None:

@@ -1,5 +1,5 @@
-"""Small helpers that every part of the engine may use."""
+"""Small helpers that several parts share."""
 
-from .misc import align_down, div_ceil
+from .misc import align_down, align_up, cdiv, default_dtype
 
-__all__ = ["align_down", "div_ceil"]
+__all__ = ["align_down", "align_up", "cdiv", "default_dtype"]
