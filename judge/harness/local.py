@@ -1,0 +1,112 @@
+"""Run a drive on trusted code, the reference or a mutant, in this process, encoded as it is in a box."""
+
+from __future__ import annotations
+
+import linecache
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+from judge.exercises import Exercise
+from judge.hidden_module import Hidden
+from judge.sandbox.inside.case_io import CaseIO, CaseOver
+from judge.sandbox.inside.submission import describe
+from judge.sandbox.protocol import Raised, roundtrip
+from judge.types import Broken, Case, Refused
+
+
+@dataclass
+class Answer:
+    """What one case left behind: emitted values, decoded; or how it ended early."""
+
+    emitted: list[Any] = field(default_factory=list)
+    raised: Raised | None = None
+    refused: Broken | None = None
+
+
+class TrustedFault(Exception):
+    """A trusted object, a drive on the reference or a checker failed: our fault, never the learner's."""
+
+
+class Collaborator:
+    """The trusted object of one case as the box may call it: public methods by name, refusals kept.
+
+    ``handle(name, args)`` raises CaseOver once the trusted object has refused a call.
+    """
+
+    def __init__(self, hidden: Hidden, case: Case) -> None:
+        self._trusted = hidden.trusted(case)
+        self.refused: Broken | None = None
+
+    def handle(self, name: str, args: list[Any]) -> Any:
+        """Answer ``io.call(name, *args)``. AttributeError for a name that the drive cannot have asked for."""
+        method = None if name.startswith("_") or name == "report" else getattr(self._trusted, name, None)
+        if not callable(method):
+            raise AttributeError(f"the trusted object has no method {name!r}")
+        try:
+            return method(*args)
+        except Refused as refusal:
+            self.refused = refusal.broken
+            raise CaseOver from None
+
+    def finish(self, emitted: list[Any]) -> list[Any]:
+        """The emitted values, and last the trusted object's own report where it gives one."""
+        report = getattr(self._trusted, "report", None)
+        return [*emitted, roundtrip(report())] if callable(report) else emitted
+
+
+class LocalIO(CaseIO):
+    """``io`` without a box: the same encoding, the trusted object asked directly."""
+
+    def __init__(self, collaborator: Collaborator, filename: str) -> None:
+        self._collaborator = collaborator
+        self._filename = filename
+        self.notes: list[Raised] = []
+        self.emitted: list[Any] = []
+
+    def emit(self, value: Any) -> None:
+        self.emitted.append(roundtrip(value))
+
+    def call(self, name: str, *args: Any) -> Any:
+        return roundtrip(self._collaborator.handle(name, roundtrip(list(args))))
+
+
+def run_local(hidden: Hidden, target: Any, case: Case, filename: str) -> Answer:
+    """Drive ``target`` through one case in this process. Only for code that we wrote."""
+    collaborator = Collaborator(hidden, case)
+    io = LocalIO(collaborator, filename)
+    try:
+        hidden.drive(target, roundtrip(case.data), io)
+    except CaseOver:
+        return Answer(refused=collaborator.refused)
+    except Exception as error:
+        return Answer(raised=describe(error, filename))
+    return Answer(emitted=collaborator.finish(io.emitted))
+
+
+def load_reference(exercise: Exercise) -> Any:
+    """The solution's target."""
+    return load_target(exercise, exercise.solution, str(exercise.solution_path))
+
+
+def load_target(exercise: Exercise, source: str, filename: str) -> Any:
+    """Run a module that we wrote and return what it calls by the target's name. Raises TrustedFault."""
+    module = ModuleType(f"_judge_{exercise.key}")
+    module.__file__ = filename
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    try:
+        exec(compile(source, filename, "exec", dont_inherit=True), module.__dict__)
+        return module.__dict__[exercise.name]
+    except Exception as error:
+        raise TrustedFault(f"{filename}: {type(error).__name__}: {error}") from error
+
+
+def expected_answer(hidden: Hidden, reference: Any, case: Case) -> list[Any]:
+    """What the reference emits. Raises TrustedFault when the reference does not get through the case."""
+    answer = run_local(hidden, reference, case, str(hidden.exercise.solution_path))
+    if answer.raised is not None:
+        raised = answer.raised
+        raise TrustedFault(f"{hidden.exercise.key}: the reference raises {raised.name}: {raised.message}")
+    if answer.refused is not None:
+        raise TrustedFault(f"{hidden.exercise.key}: the reference is refused: {answer.refused.text['en']}")
+    return answer.emitted

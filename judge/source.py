@@ -1,0 +1,213 @@
+"""Read a submitted file and check what can be told without running it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from judge.exercises import Exercise
+from judge.i18n import both
+from judge.starter import origin_of
+from judge.types import Text
+
+_PYTHON = (3, 11)
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_BLOCKS = (ast.If, ast.Try, ast.With, ast.For, ast.While)
+
+
+class CannotJudge(Exception):
+    """The file cannot be judged (verdict CE). ``text`` is the whole message, ``line`` where it is known."""
+
+    def __init__(self, text: Text, line: int | None = None) -> None:
+        super().__init__(text["en"])
+        self.text, self.line = text, line
+
+
+def read_source(exercise: Exercise, raw: bytes) -> str:
+    """The submission as text with ``\\n`` line ends; a byte order mark and CRLF are accepted.
+
+    Raises CannotJudge: too large, not UTF-8, empty, does not parse, or does not define the target as due.
+    """
+    limit = exercise.limits.source_kb * 1024
+    if len(raw) > limit:
+        raise CannotJudge(both("verdict.ce_large", kb=exercise.limits.source_kb))
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise CannotJudge(both("verdict.ce_encoding", line=line), line) from None
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise CannotJudge(both("verdict.ce_nul", line=line), line)
+    tree = _parse(text)
+    if not tree.body:
+        raise CannotJudge(both("verdict.ce_empty"))
+    _check_target(exercise, tree)
+    return text
+
+
+def _parse(text: str) -> ast.Module:
+    try:
+        return ast.parse(text, feature_version=_PYTHON)
+    except SyntaxError as error:
+        line = error.lineno or 1
+        raise CannotJudge(both("verdict.ce_syntax", line=line, reason=_reason(error)), line) from None
+    except (RecursionError, MemoryError):
+        raise CannotJudge(both("verdict.ce_nested")) from None
+
+
+def _reason(error: SyntaxError) -> Text:
+    """Python's own reason; the frequent ones in plain words."""
+    said = error.msg
+    if said.endswith("was never closed"):
+        return both("verdict.syntax_open", bracket=said.split("'")[1])
+    if said.startswith("unmatched") or "does not match opening" in said:
+        return both("verdict.syntax_unmatched", bracket=said.split("'")[1])
+    if said == "expected ':'":
+        return both("verdict.syntax_colon")
+    if isinstance(error, TabError):
+        return both("verdict.syntax_tab")
+    if isinstance(error, IndentationError):
+        return both("verdict.syntax_indent")
+    if said.startswith(("unterminated string", "unterminated triple", "unterminated f-string")):
+        return both("verdict.syntax_string")
+    if "invalid non-printable character" in said or "invalid character" in said:
+        return both("verdict.syntax_character", said=said)
+    return both("verdict.syntax_other", said=said)
+
+
+def _check_target(exercise: Exercise, tree: ast.Module) -> None:
+    name = exercise.name
+    bound = [node for node in _statements(tree.body) if name in _bound_names(node)]
+    if not bound:
+        if any(_is_star_import(node) for node in _statements(tree.body)):
+            return
+        raise CannotJudge(both("verdict.ce_missing", name=name))
+    node = bound[-1]
+    if not isinstance(node, _DEFINITIONS):
+        return  # bound by an assignment or an import: the sandbox looks at the object itself
+    if exercise.kind == "class":
+        if not isinstance(node, ast.ClassDef):
+            raise CannotJudge(both("verdict.ce_class_due", name=name, line=node.lineno), node.lineno)
+        _check_members(exercise, node)
+    elif not isinstance(node, ast.FunctionDef):
+        raise CannotJudge(both("verdict.ce_function_due", name=name, line=node.lineno), node.lineno)
+    else:
+        _check_signature(exercise, node, _reference(exercise), method=exercise.module is not None)
+
+
+def _check_members(exercise: Exercise, node: ast.ClassDef) -> None:
+    if node.bases:
+        return  # may inherit them: the sandbox looks at the object itself
+    reference = _reference(exercise)
+    assert isinstance(reference, ast.ClassDef)
+    due = {f.name: f for f in reference.body if isinstance(f, _Function)}
+    wanted = exercise.members or tuple(n for n in due if not n.startswith("_") or n == "__init__")
+    own = {f.name: f for f in node.body if isinstance(f, _Function)}
+    bound = {name for statement in node.body for name in _bound_names(statement)}
+    for member in wanted:
+        if member in own:
+            _check_signature(exercise, own[member], due[member], method=True)
+        elif member not in bound:
+            name = f"{exercise.name}.{member}"
+            raise CannotJudge(both("verdict.ce_missing", name=name), node.lineno)
+
+
+def _reference(exercise: Exercise) -> _Function | ast.ClassDef:
+    origin = origin_of(exercise)
+    return origin.definition(exercise.qualname)
+
+
+@dataclass(frozen=True)
+class _Parameters:
+    """The parameters of a function: names by kind, and which of them may be left out."""
+
+    positional: list[str]
+    keyword: list[str]
+    optional: set[str]
+    takes_args: bool
+    takes_kwargs: bool
+
+
+def _parameters(node: _Function, method: bool) -> _Parameters:
+    given = node.args
+    positional = [argument.arg for argument in (*given.posonlyargs, *given.args)]
+    optional = set(positional[len(positional) - len(given.defaults) :])
+    optional |= {a.arg for a, d in zip(given.kwonlyargs, given.kw_defaults, strict=True) if d is not None}
+    if method and positional and not _is_static(node):
+        positional[0] = "self"  # whatever the learner calls it
+    keyword = [argument.arg for argument in given.kwonlyargs]
+    return _Parameters(positional, keyword, optional, given.vararg is not None, given.kwarg is not None)
+
+
+def _check_signature(
+    exercise: Exercise, node: _Function, reference: _Function | ast.ClassDef, *, method: bool
+) -> None:
+    """Every call that the statement allows must be possible."""
+    assert not isinstance(reference, ast.ClassDef)
+    due, own = _parameters(reference, method), _parameters(node, method)
+    names = {*own.positional, *own.keyword}
+    fits = own.positional[: len(due.positional)] == due.positional or (
+        own.takes_args and due.positional[: len(own.positional)] == own.positional
+    )
+    fits &= all(name in names or own.takes_kwargs for name in due.keyword)
+    extra = [*own.positional[len(due.positional) :], *own.keyword]
+    fits &= all(name in own.optional or name in due.keyword for name in extra)
+    fits &= all(name in own.optional for name in due.optional if name in names)
+    if not fits:
+        wanted = f"{node.name}({ast.unparse(_bare(reference))})"
+        raise CannotJudge(both("verdict.ce_signature", line=node.lineno, wanted=wanted), node.lineno)
+
+
+def _bare(reference: _Function) -> ast.arguments:
+    """The parameters without annotations, as the message shows them."""
+    given = reference.args
+
+    def plain(arguments: list[ast.arg]) -> list[ast.arg]:
+        return [ast.arg(argument.arg) for argument in arguments]
+
+    return ast.arguments(
+        posonlyargs=plain(given.posonlyargs),
+        args=plain(given.args),
+        vararg=ast.arg(given.vararg.arg) if given.vararg else None,
+        kwonlyargs=plain(given.kwonlyargs),
+        kw_defaults=given.kw_defaults,
+        kwarg=ast.arg(given.kwarg.arg) if given.kwarg else None,
+        defaults=given.defaults,
+    )
+
+
+def _is_static(node: _Function) -> bool:
+    return any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in node.decorator_list)
+
+
+def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a module, those inside if, try, with and loops included."""
+    for node in body:
+        yield node
+        if isinstance(node, _BLOCKS):
+            for part in ("body", "orelse", "finalbody"):
+                yield from _statements(getattr(node, part, []))
+            for handler in getattr(node, "handlers", []):
+                yield from _statements(handler.body)
+
+
+def _bound_names(node: ast.stmt) -> set[str]:
+    """The names that a statement itself binds."""
+    if isinstance(node, _DEFINITIONS):
+        return {node.name}
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return {alias.asname or alias.name.partition(".")[0] for alias in node.names}
+    targets: list[ast.expr] = []
+    if isinstance(node, ast.Assign):
+        targets = node.targets
+    elif isinstance(node, ast.AnnAssign) and node.value is not None:
+        targets = [node.target]
+    return {part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)}
+
+
+def _is_star_import(node: ast.stmt) -> bool:
+    return isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names)
