@@ -54,26 +54,22 @@ class Scheduler(SchedulerIOMixin):
         self.prefill_manager = PrefillManager(self.cache_manager, self.table_manager, self.decode_manager)
         self.token_pool = self.table_manager.token_pool
         self.prefill_budget = config.max_extend_tokens
-        self.eos_token_ids: frozenset[int] = frozenset()
-
-    @property
-    def max_len(self) -> int:
-        """Longest sequence, prompt and output, that can ever run: a row and the whole pool must hold it."""
-        return min(self.engine.max_seq_len, self.engine.num_pages * self.config.page_size)
+        self.eos_token_ids = frozenset(self.engine.model_config.eos_token_ids)
 
     def check_prompt(self, input_len: int) -> None:
         """ValueError when a prompt of this length could never run; the message names the limit."""
+        pool = self.engine.num_pages * self.engine.page_size
         if input_len == 0:
             raise ValueError("the prompt is empty: there is no token to continue")
+        if input_len + 1 > pool:
+            raise ValueError(
+                f"the prompt has {input_len} tokens; with one token of output that is more than the KV pool"
+                f" holds: {self.engine.num_pages} pages of {self.engine.page_size} tokens"
+            )
         if input_len + 1 > self.engine.max_seq_len:
             raise ValueError(
-                f"the prompt has {input_len} tokens; with one token of output that is longer than the"
-                f" {self.engine.max_seq_len} tokens of a sequence (max_seq_len)"
-            )
-        if input_len + 1 > self.max_len:
-            raise ValueError(
-                f"the prompt has {input_len} tokens; with one token of output that is more than the KV pool's"
-                f" {self.engine.num_pages} pages of {self.config.page_size} tokens hold"
+                f"the prompt has {input_len} tokens; with one token of output that is more than the"
+                f" {self.engine.max_seq_len} that a sequence may have (max_seq_len)"
             )
         if input_len > self.prefill_budget:
             raise ValueError(
@@ -89,6 +85,11 @@ class Scheduler(SchedulerIOMixin):
         forward_input = self._schedule_next_batch()
         if forward_input is not None:
             self._process_last_data((forward_input, self._forward(forward_input)))
+        elif self.prefill_manager.runnable or self.decode_manager.runnable:
+            raise RuntimeError(
+                f"nothing was scheduled although {len(self.prefill_manager.pending_list)} requests wait"
+                f" and {len(self.decode_manager.running_reqs)} run: no later step could do better"
+            )
 
     def run_when_idle(self) -> None:
         """No request is left, so every page must be free or cached."""
@@ -110,7 +111,7 @@ class Scheduler(SchedulerIOMixin):
     def _process_one_msg(self, msg: BaseBackendMsg) -> None:
         if isinstance(msg, UserMsg):
             self.check_prompt(len(msg.input_ids))
-            room = self.max_len - len(msg.input_ids)
+            room = self.engine.max_seq_len - len(msg.input_ids)
             if msg.sampling_params.max_tokens > room:
                 msg = replace(msg, sampling_params=replace(msg.sampling_params, max_tokens=room))
             self.prefill_manager.add_one_req(msg)

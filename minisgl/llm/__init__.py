@@ -1,0 +1,5 @@
+"""Offline generation."""
+
+from .llm import LLM, Generation
+
+__all__ = ["LLM", "Generation"]

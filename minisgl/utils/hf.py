@@ -1,0 +1,42 @@
+"""Reading the tokenizer that comes with a model folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+
+class Tokenizer(Protocol):
+    """What the engine asks of a tokenizer."""
+
+    def encode(self, text: str) -> list[int]:
+        """Token ids of a text, with the special tokens that the model expects around it."""
+
+    def decode(self, token_ids: Sequence[int]) -> str:
+        """The text of token ids, without special tokens."""
+
+
+class FastTokenizer:
+    """A `tokenizer.json`, run by the tokenizers library."""
+
+    def __init__(self, path: Path) -> None:
+        import tokenizers  # here, because a browser has no such module
+
+        self._tokenizer = tokenizers.Tokenizer.from_file(str(path))
+
+    def encode(self, text: str) -> list[int]:
+        ids: list[int] = self._tokenizer.encode(text).ids
+        return ids
+
+    def decode(self, token_ids: Sequence[int]) -> str:
+        text: str = self._tokenizer.decode(list(token_ids), skip_special_tokens=True)
+        return text
+
+
+def load_tokenizer(folder: Path) -> Tokenizer:
+    """The tokenizer of a model folder. FileNotFoundError when it has no `tokenizer.json`."""
+    path = folder / "tokenizer.json"
+    if not path.is_file():
+        raise FileNotFoundError(f"{folder} has no tokenizer.json: give prompts as lists of token ids")
+    return FastTokenizer(path)
