@@ -102,8 +102,9 @@ class Req:
 
     def __repr__(self) -> str:
         return (
-            f"{type(self).__name__}(uid={self.uid}, table_idx={self.table_idx}, cached_len={self.cached_len}, "
-            f"device_len={self.device_len}, max_device_len={self.max_device_len})"
+            f"{type(self).__name__}(uid={self.uid}, table_idx={self.table_idx}, "
+            f"cached_len={self.cached_len}, device_len={self.device_len}, "
+            f"max_device_len={self.max_device_len})"
         )
 
 

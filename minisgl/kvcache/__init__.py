@@ -42,7 +42,7 @@ def create_kv_cache(
 def create_prefix_cache(
     *,
     device: torch.device,
-    type: str,  # noqa: A002 - the official engine's keyword, which the course prints
+    type: str,  # the official engine's keyword, which the course prints
     page_size: int = 1,
 ) -> BasePrefixCache:
     """Make a prefix cache: "naive" never finds anything, "radix" is a tree of shared prefixes.

@@ -1,0 +1,185 @@
+"""A model's shape, read from the `config.json` that Hugging Face checkpoints bring."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+ROPE_KINDS = ("default", "llama3", "yarn")
+
+
+@dataclass(frozen=True)
+class RotaryConfig:
+    """How positions become rotations."""
+
+    head_dim: int
+    max_position: int  # positions that the table has
+    base: float
+    kind: str = "default"  # one of ROPE_KINDS
+    scaling: Mapping[str, float] = field(default_factory=dict)  # the numbers that llama3 and yarn need
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """Shape of a decoder."""
+
+    architecture: str  # "Qwen3ForCausalLM", ...
+    num_layers: int
+    hidden_size: int
+    num_qo_heads: int
+    num_kv_heads: int
+    head_dim: int
+    intermediate_size: int
+    vocab_size: int
+    rms_norm_eps: float
+    rotary_config: RotaryConfig
+    tie_word_embeddings: bool = False
+    qk_norm: bool = False  # norms on query and key heads (Qwen3)
+    qkv_bias: bool = False
+    o_bias: bool = False
+    mlp_bias: bool = False
+    dtype: torch.dtype = torch.float32  # of the checkpoint
+    eos_token_ids: tuple[int, ...] = ()
+
+    @property
+    def kv_elements_per_token(self) -> int:
+        """Numbers that the KV pool keeps for one token, over all layers."""
+        return 2 * self.num_layers * self.num_kv_heads * self.head_dim
+
+    @classmethod
+    def from_hf(cls, config: Mapping[str, Any]) -> ModelConfig:
+        """Translate a parsed `config.json`.
+
+        Raises:
+            ValueError: something is missing, or the model needs what this engine does not have.
+        """
+        architecture = (config.get("architectures") or ["(none)"])[0]
+        if architecture not in _BIAS_OF_QKV:
+            raise ValueError(
+                f"architecture {architecture} is not supported; supported are {', '.join(_BIAS_OF_QKV)}"
+            )
+        _refuse_unsupported(config)
+        try:
+            num_heads = config["num_attention_heads"]
+            head_dim = config.get("head_dim") or config["hidden_size"] // num_heads
+            attention_bias = bool(config.get("attention_bias", False))
+            return cls(
+                architecture=architecture,
+                num_layers=config["num_hidden_layers"],
+                hidden_size=config["hidden_size"],
+                num_qo_heads=num_heads,
+                num_kv_heads=config.get("num_key_value_heads") or num_heads,
+                head_dim=head_dim,
+                intermediate_size=config["intermediate_size"],
+                vocab_size=config["vocab_size"],
+                rms_norm_eps=config["rms_norm_eps"],
+                rotary_config=_rotary_config(config, head_dim),
+                tie_word_embeddings=bool(config.get("tie_word_embeddings", False)),
+                qk_norm=architecture == "Qwen3ForCausalLM",
+                qkv_bias=_BIAS_OF_QKV[architecture] or attention_bias,
+                o_bias=attention_bias,
+                mlp_bias=bool(config.get("mlp_bias", False)),
+                dtype=_dtype(config.get("dtype") or config.get("torch_dtype")),
+                eos_token_ids=_token_ids(config.get("eos_token_id")),
+            )
+        except KeyError as error:
+            raise ValueError(f"the model's config lacks {error.args[0]!r}") from error
+
+    @classmethod
+    def from_folder(cls, folder: Path) -> ModelConfig:
+        """Read `config.json`; the end tokens of `generation_config.json`, where it is, win.
+
+        Raises:
+            FileNotFoundError: there is no config.json.
+            ValueError: it is not a config that this engine can serve.
+        """
+        path = folder / "config.json"
+        if not path.is_file():
+            raise FileNotFoundError(f"{folder} is not a model folder: it has no config.json")
+        config = _read_json(path)
+        generation_path = folder / "generation_config.json"
+        if generation_path.is_file():
+            generation = _read_json(generation_path)
+            if generation.get("eos_token_id") is not None:
+                config["eos_token_id"] = generation["eos_token_id"]
+        return cls.from_hf(config)
+
+
+# Architectures, and whether their query, key and value projections always have a bias.
+_BIAS_OF_QKV = {
+    "LlamaForCausalLM": False,
+    "MistralForCausalLM": False,
+    "Qwen2ForCausalLM": True,
+    "Qwen3ForCausalLM": False,
+}
+SUPPORTED_ARCHITECTURES = tuple(_BIAS_OF_QKV)
+
+
+def _refuse_unsupported(config: Mapping[str, Any]) -> None:
+    activation = config.get("hidden_act", "silu")
+    if activation != "silu":
+        raise ValueError(f"activation {activation!r} is not supported, only 'silu'")
+    if config.get("quantization_config"):
+        raise ValueError("quantized checkpoints are not supported; take the unquantized one")
+    # Qwen configs carry a window that is switched off; Mistral's has no switch.
+    if config.get("sliding_window") and config.get("use_sliding_window", True):
+        raise ValueError(f"sliding window attention ({config['sliding_window']} tokens) is not supported")
+
+
+def _rotary_config(config: Mapping[str, Any], head_dim: int) -> RotaryConfig:
+    """From `rope_parameters` (transformers 5), or from `rope_theta` and `rope_scaling` (before)."""
+    parameters = dict(config.get("rope_parameters") or config.get("rope_scaling") or {})
+    base = float(parameters.pop("rope_theta", None) or config.get("rope_theta") or 10000.0)
+    old_kind = parameters.pop("type", "default")
+    kind = parameters.pop("rope_type", old_kind)
+    if kind not in ROPE_KINDS:
+        raise ValueError(f"rope scaling {kind!r} is not supported; supported are {', '.join(ROPE_KINDS)}")
+    if parameters.pop("partial_rotary_factor", None) not in (None, 1.0):
+        raise ValueError("rotating only a part of each head (partial_rotary_factor) is not supported")
+    if parameters.get("mscale") or parameters.get("truncate") is False:
+        raise ValueError("YaRN with mscale or without truncation is not supported")
+    max_position = config["max_position_embeddings"]
+    if kind == "default":
+        return RotaryConfig(head_dim, max_position, base)
+
+    needed = ["factor", "original_max_position_embeddings"]
+    if kind == "llama3":
+        needed += ["low_freq_factor", "high_freq_factor"]
+    if kind == "yarn" and "original_max_position_embeddings" not in parameters:
+        parameters["original_max_position_embeddings"] = max_position
+    missing = [name for name in needed if parameters.get(name) is None]
+    if missing:
+        raise ValueError(f"rope scaling {kind!r} needs {', '.join(missing)}, which the config lacks")
+    if kind == "yarn":  # some configs give the context before stretching, some the one after
+        stretched = parameters["factor"] * parameters["original_max_position_embeddings"]
+        max_position = max(max_position, int(stretched))
+    scaling = {name: float(value) for name, value in parameters.items() if value is not None}
+    return RotaryConfig(head_dim, max_position, base, kind, scaling)
+
+
+def _dtype(name: str | None) -> torch.dtype:
+    dtype = getattr(torch, name or "float32", None)
+    if not isinstance(dtype, torch.dtype):
+        raise ValueError(f"the config's dtype {name!r} is unknown")
+    return dtype
+
+
+def _token_ids(value: int | list[int] | None) -> tuple[int, ...]:
+    if value is None:
+        return ()
+    return (value,) if isinstance(value, int) else tuple(value)
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        parsed = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path} is not valid JSON: {error}") from error
+    if not isinstance(parsed, dict):
+        raise ValueError(f"{path} does not hold a JSON object")
+    return parsed

@@ -1,0 +1,117 @@
+"""From a checkpoint's tensors to a model's, one at a time, so that memory never holds two copies."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import torch
+
+from .base import BaseLLMModel
+
+_PARTS = {"qkv_proj": ("q_proj", "k_proj", "v_proj"), "gate_up_proj": ("gate_proj", "up_proj")}
+_MERGED_OF = {part: merged for merged, parts in _PARTS.items() for part in parts}
+
+NamedTensor = tuple[str, torch.Tensor]
+
+
+def merge_projections(pairs: Iterable[NamedTensor]) -> Iterator[NamedTensor]:
+    """Join the q, k, v and the gate, up matrices of each layer along their outputs, in this order.
+
+    A merged tensor is yielded as soon as its last part has arrived, and the parts are forgotten; every other
+    pair passes at once. Weights and biases are merged apart.
+
+    Raises:
+        ValueError: at the end, parts are still missing, or parts do not fit together; the message names them.
+    """
+    waiting: dict[str, dict[str, torch.Tensor]] = {}
+    for name, tensor in pairs:
+        part = next((word for word in name.split(".")[1:-1] if word in _MERGED_OF), None)
+        if part is None:
+            yield name, tensor
+            continue
+        merged = _MERGED_OF[part]
+        full_name = name.replace(f".{part}.", f".{merged}.")
+        group = waiting.setdefault(full_name, {})
+        group[part] = tensor
+        if len(group) == len(_PARTS[merged]):
+            del waiting[full_name]
+            try:
+                joined = torch.cat([group[p] for p in _PARTS[merged]], dim=0)
+            except RuntimeError as error:
+                raise ValueError(f"the parts of {full_name} do not fit together: {error}") from error
+            yield full_name, joined
+    if waiting:
+        lacking = [f"{name} (has only {', '.join(sorted(group))})" for name, group in sorted(waiting.items())]
+        raise ValueError(f"the checkpoint is incomplete: parts are missing of {'; '.join(lacking)}")
+
+
+def iter_safetensors(folder: Path, device: torch.device, dtype: torch.dtype) -> Iterator[NamedTensor]:
+    """All tensors of a folder's safetensors files, one at a time, by their names in the checkpoint.
+
+    Raises:
+        FileNotFoundError: there is no such file, or the index names one that is missing.
+        ValueError: a file is damaged or cut short; the message names it.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    for path in _safetensors_files(folder):
+        try:
+            with safe_open(path, framework="pt", device=str(device)) as file:
+                for name in file.keys():  # noqa: SIM118 - not a dict: it has no iterator of its own
+                    yield name, file.get_tensor(name).to(dtype)
+        except SafetensorError as error:
+            raise ValueError(f"{path} is damaged or incomplete, fetch it again: {error}") from error
+
+
+def load_weights(folder: Path, device: torch.device, dtype: torch.dtype) -> Iterator[NamedTensor]:
+    """The tensors of a checkpoint under the names of our models. Raises what its two steps raise."""
+    return merge_projections(iter_safetensors(folder, device, dtype))
+
+
+def fill_model(model: BaseLLMModel, pairs: Iterable[NamedTensor], *, tied: bool, origin: str) -> None:
+    """Give a model its weights.
+
+    Args:
+        pairs: weights under our names, in the model's dtype.
+        tied: the head is the embedding; a copy of it in the checkpoint is ignored.
+        origin: where the weights come from, for messages.
+
+    Raises:
+        ValueError: a tensor is missing, of the wrong shape, or unknown; the message names it.
+    """
+    ignored = {"lm_head.weight"} if tied else set()
+    state = {
+        name: tensor
+        for name, tensor in pairs
+        # Old Llama checkpoints carry the rotary table, which is computed here.
+        if name not in ignored and not name.endswith(".rotary_emb.inv_freq")
+    }
+    try:
+        model.load_state_dict(state)
+    except KeyError as error:
+        raise ValueError(f"{origin} lacks the tensor {error.args[0]}: is it complete?") from error
+    except (ValueError, RuntimeError) as error:
+        raise ValueError(f"{origin} does not fit its config: {error}") from error
+
+
+def _safetensors_files(folder: Path) -> list[Path]:
+    index = folder / "model.safetensors.index.json"
+    if not index.is_file():
+        files = sorted(folder.glob("*.safetensors"))
+        if not files:
+            raise FileNotFoundError(f"{folder} has no .safetensors file")
+        return files
+    try:
+        file_of: dict[str, str] = json.loads(index.read_text(encoding="utf-8"))["weight_map"]
+    except (ValueError, KeyError) as error:
+        raise ValueError(f"{index} is damaged: {error!r}") from error
+    files = [folder / name for name in sorted(set(file_of.values()))]
+    for path in files:
+        if not path.is_file():
+            tensors = sorted(name for name, file in file_of.items() if file == path.name)
+            raise FileNotFoundError(
+                f"{path} is missing; it holds {len(tensors)} tensors, among them {tensors[0]}"
+            )
+    return files
