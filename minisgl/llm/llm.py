@@ -120,7 +120,7 @@ class LLM(Scheduler):
             for index, (prompt, params) in enumerate(zip(prompts, sampling_params, strict=True))
         ]
 
-    def _input_ids(self, index: int, prompt: Prompt) -> torch.Tensor:
+    def _input_ids(self, index: int, prompt: object) -> torch.Tensor:
         """The prompt as int32 [n], checked. An error names the prompt by its index."""
         if isinstance(prompt, str):
             if self.tokenizer is None:
