@@ -1,0 +1,340 @@
+"""One box from the outside: give orders, take answers, enforce limits, say why it ended.
+
+Nothing here trusts the box. Its frames are decoded in protocol.py; their order is a state machine: whatever
+is not the answer to the last order ends the box.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Literal, NoReturn
+
+import msgspec
+
+from judge.sandbox import protocol
+from judge.sandbox.limits import Limits, Stopped, Usage
+from judge.sandbox.process import Process, explain
+from judge.types import Refused, Verdict
+
+_READ = 1 << 17
+_GRACE_S = 1.0
+
+
+class CaseAnswer(msgspec.Struct):
+    """What a case emitted, how it ended, and its CPU seconds. ``notes``: what ``io.attempt`` caught."""
+
+    emitted: list[Any]
+    raised: protocol.Raised | None
+    notes: list[protocol.Raised]
+    seconds: float
+
+
+class SampleAnswer(msgspec.Struct):
+    """How one sample test went. ``line``: of the sample file; ``raised_line``: of the learner's file."""
+
+    name: str
+    ok: bool
+    line: int | None
+    assertion: str
+    expected: str
+    got: str
+    message: str
+    stdout: str
+    raised_line: int | None
+
+
+class Box:
+    """A context manager; leaving it ends the process, however far the work got. Not thread-safe."""
+
+    def __init__(self, process: Process, limits: Limits, release: Callable[[], None]) -> None:
+        self._process = process
+        self._limits = limits
+        self._release = release
+        self._incoming = bytearray()
+        self._outgoing = memoryview(b"")
+        self._printed = bytearray()
+        self._received = 0
+        self._index = 0
+        self._refused: Refused | None = None
+        self._closed = False
+        self._poll = select.poll()
+        self._poll.register(process.frames, select.POLLIN)
+        if process.stdout >= 0:
+            self._poll.register(process.stdout, select.POLLIN)
+        self.wall_s = 0.0
+        """Seconds the judge has waited for this box so far."""
+
+    def __enter__(self) -> Box:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # --- Orders -------------------------------------------------------------------------------
+
+    def load(
+        self,
+        source: bytes,
+        *,
+        filename: str,
+        target: str,
+        kind: Literal["function", "class"] = "function",
+        parameters: list[protocol.Parameter] | None = None,
+        members: list[str] | None = None,
+        seed: int = 0,
+    ) -> None:
+        """Run the learner's module. Raises Stopped: CE or RE with ``reason``, or a limit."""
+        name = target.rpartition(":")[2].rpartition(".")[2]
+        self._send(protocol.Load(source, filename, name, kind, parameters, members or [], seed))
+        frame = self._receive()
+        if isinstance(frame, protocol.Rejected):
+            self._check_memory(frame.raised)
+            raised = frame.raised
+            self._stop(
+                Verdict(frame.verdict), reason=frame.reason, name=raised.name, message=raised.message,
+                line=raised.line,
+            )  # fmt: skip
+        if not isinstance(frame, protocol.Loaded):
+            self._unexpected(frame)
+
+    def case(self, drive_source: str, data: dict[str, Any], calls: object = None) -> CaseAnswer:
+        """Run one case. Raises Stopped; raises what ``calls`` raises as ``Refused`` once the case is over."""
+        self._refused = None
+        started = self.cpu_s
+        self._send(protocol.RunCase(drive_source, protocol.pack(data)))
+        emitted: list[Any] = []
+        asked = 0
+        while not isinstance(frame := self._receive(), protocol.Done):
+            if isinstance(frame, protocol.Emit):
+                emitted.append(frame.value)
+            elif isinstance(frame, protocol.Call):
+                asked += 1
+                if asked > self._limits.calls:
+                    self._stop(Verdict.OLE, reason="limit", limit="calls")
+                self._send(self._answer(frame, calls))
+            else:
+                self._unexpected(frame)
+        if self._refused is not None:
+            raise self._refused
+        if frame.raised is not None:
+            self._check_memory(frame.raised)
+        return CaseAnswer(emitted, frame.raised, frame.notes, max(0.0, self.cpu_s - started))
+
+    def samples(self, source: str, filename: str = "samples.py") -> list[SampleAnswer]:
+        """Run the public sample tests. Raises Stopped."""
+        self._send(protocol.RunSamples(source, filename))
+        answers = []
+        while not isinstance(frame := self._receive(), protocol.Done):
+            if not isinstance(frame, protocol.Sample):
+                self._unexpected(frame)
+            fields = [getattr(frame, field) for field in protocol.Sample.__struct_fields__[1:]]
+            answers.append(SampleAnswer(*fields))
+        if frame.raised is not None:
+            self._raised(frame.raised)
+        return answers
+
+    def engine(self, job: dict[str, Any], on_event: Callable[[dict[str, Any]], None]) -> Any:
+        """Run the bundle's engine program with the loaded function; its events as they come, then its result.
+
+        Raises Stopped. Time it by ``wall_s`` and ``cpu_s`` before and after, or at each event.
+        """
+        self._send(protocol.RunEngine(protocol.pack(job)))
+        while not isinstance(frame := self._receive(), protocol.Result):
+            if not isinstance(frame, protocol.Progress):
+                self._unexpected(frame)
+            on_event(frame.value)
+        if frame.raised is not None:
+            self._raised(frame.raised)
+        return frame.value
+
+    def finish(self) -> Usage:
+        """End in order: the end frame, nothing after it, exit 0, no limit exceeded. Raises Stopped."""
+        self._send(protocol.Finish())
+        frame = self._receive()
+        if not isinstance(frame, protocol.End):
+            self._unexpected(frame)
+        deadline = time.monotonic() + _GRACE_S
+        while not self._wait(deadline):
+            if time.monotonic() >= deadline:
+                self._stop(Verdict.TLE, reason="limit", limit="wall")
+        if self._incoming:
+            self._stop(Verdict.PE, reason="frames after the end")
+        ended = self._process.reap(_GRACE_S)
+        if ended is None or ended.status != 0 or ended.out_of_memory:
+            self._ended()
+        usage = self._usage()
+        self.close()
+        return usage
+
+    def close(self) -> None:
+        """Kill the process if it still runs, and give everything back."""
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            self._process.kill()
+            self._process.reap(_GRACE_S)
+            self._process.close()
+        finally:
+            self._release()
+
+    @property
+    def cpu_s(self) -> float:
+        """CPU seconds of the box so far, by the kernel's clock; 0.0 where there is no such clock."""
+        return self._process.cpu_s()
+
+    # --- The exchange -------------------------------------------------------------------------
+
+    def _send(self, frame: protocol.ToBox) -> None:
+        if self._closed:
+            raise ValueError("this box has ended")
+        self._outgoing = memoryview(protocol.encode(frame, protocol.TO_BOX_BYTES))
+        self._flush()
+
+    def _flush(self) -> None:
+        try:
+            while self._outgoing:
+                sent = self._process.frames.send(self._outgoing)
+                self._outgoing = self._outgoing[sent:]
+        except BlockingIOError:
+            pass
+        except OSError:  # the box is gone; the next read says so
+            self._outgoing = memoryview(b"")
+        wanted = select.POLLIN | (select.POLLOUT if self._outgoing else 0)
+        self._poll.modify(self._process.frames, wanted)
+
+    def _receive(self) -> protocol.FromBox:
+        while (body := self._next_body()) is None:
+            if self._wait(None):
+                self._ended()
+        try:
+            frame = protocol.decode_from_box(body)
+        except protocol.FrameError as error:
+            self._stop(Verdict.PE, reason="malformed", message=str(error))
+        if frame.index != self._index:
+            self._stop(Verdict.PE, reason="order")
+        self._index += 1
+        if self._index > self._limits.frames:
+            self._stop(Verdict.OLE, reason="limit", limit="frames")
+        if isinstance(frame, protocol.Overflow):
+            self._stop(Verdict.OLE, reason="limit", limit="value")
+        return frame
+
+    def _next_body(self) -> bytes | None:
+        header = protocol.HEADER
+        if len(self._incoming) < header.size:
+            return None
+        (length,) = header.unpack_from(self._incoming)
+        if length > protocol.FRAME_BYTES:
+            self._stop(Verdict.OLE, reason="limit", limit="frame")
+        end = header.size + length
+        if len(self._incoming) < end:
+            return None
+        body = bytes(self._incoming[header.size : end])
+        del self._incoming[:end]
+        return body
+
+    def _wait(self, deadline: float | None) -> bool:
+        """Wait for something to read, at most until ``deadline`` or the wall limit; True at end of frames."""
+        started = time.monotonic()
+        left = self._limits.wall - self.wall_s
+        if deadline is not None:
+            left = min(left, deadline - started)
+        ready = self._poll.poll(max(0.0, left) * 1000)
+        self.wall_s += time.monotonic() - started
+        if not ready and deadline is None:
+            self._stop(Verdict.TLE, reason="limit", limit="wall")
+        for fd, event in ready:
+            if fd == self._process.stdout:
+                self._read_stdout()
+            elif event & select.POLLOUT and not event & (select.POLLIN | select.POLLHUP):
+                self._flush()
+            elif self._read_frames():
+                return True
+        return False
+
+    def _read_frames(self) -> bool:
+        try:
+            data = self._process.frames.recv(_READ)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+        self._received += len(data)
+        if self._received > self._limits.result_bytes:
+            self._stop(Verdict.OLE, reason="limit", limit="results")
+        self._incoming += data
+        return not data
+
+    def _read_stdout(self) -> None:
+        data = os.read(self._process.stdout, _READ)
+        self._printed += data
+        if not data:
+            self._poll.unregister(self._process.stdout)
+        if len(self._printed) > self._limits.stdout_bytes:
+            self._stop(Verdict.OLE, reason="limit", limit="stdout")
+
+    def _answer(self, call: protocol.Call, calls: object) -> protocol.Reply:
+        name = call.name
+        method = getattr(calls, name, None) if name.isidentifier() and not name.startswith("_") else None
+        if not callable(method) or isinstance(method, type):
+            self._stop(Verdict.PE, reason="unknown call")
+        try:
+            return protocol.Reply(protocol.pack(method(*call.args)))
+        except Refused as refused:
+            self._refused = refused
+            return protocol.Reply(None, None, True)
+        except Exception as error:  # whatever the arguments led to, it is the learner's to see
+            return protocol.Reply(None, protocol.Raised(type(error).__name__, str(error)[:500]))
+
+    # --- Ends ---------------------------------------------------------------------------------
+
+    def _check_memory(self, raised: protocol.Raised) -> None:
+        torch_words = ("can't allocate memory", "not enough memory")
+        if raised.name == "MemoryError" or any(words in raised.message for words in torch_words):
+            self._stop(Verdict.MLE, reason="limit", limit="memory", line=raised.line)
+
+    def _raised(self, raised: protocol.Raised) -> NoReturn:
+        self._check_memory(raised)
+        detail = {"name": raised.name, "message": raised.message, "line": raised.line}
+        self._stop(Verdict.RE, reason="exception", **detail)
+
+    def _unexpected(self, frame: protocol.FromBox) -> NoReturn:
+        self._stop(Verdict.PE, reason="unexpected frame", message=type(frame).__name__)
+
+    def _ended(self) -> NoReturn:
+        """The frames ended before the work did: by itself, or the box closed them and goes on."""
+        ended = self._process.reap(_GRACE_S)
+        if ended is None:
+            self._stop(Verdict.PE, reason="channel closed")
+        verdict, detail = explain(ended, self._limits, self._process.lost)
+        self._stop(verdict, **detail)
+
+    def _stop(self, verdict: Verdict, **detail: Any) -> NoReturn:
+        self._process.kill()
+        ended = self._process.reap(_GRACE_S)
+        if ended is not None and ended.out_of_memory and verdict is not Verdict.SE:
+            verdict, detail = Verdict.MLE, {"reason": "limit", "limit": "memory"}
+        usage = self._usage()
+        self.close()
+        raise Stopped(verdict, detail, usage)
+
+    def _usage(self) -> Usage:
+        ended = self._process.reap(0.0)
+        if self._process.stdout >= 0:
+            with contextlib.suppress(BlockingIOError):
+                while len(self._printed) <= self._limits.stdout_bytes and (
+                    data := os.read(self._process.stdout, _READ)
+                ):
+                    self._printed += data
+        printed = bytes(self._printed[: self._limits.stdout_bytes]).decode("utf-8", "replace")
+        if ended is None:
+            return Usage(self.cpu_s, self.wall_s, None, printed)
+        return Usage(ended.cpu_s, self.wall_s, ended.memory_mb, printed)

@@ -1,0 +1,100 @@
+"""The pool of boxes that the judge runs submissions in."""
+
+from __future__ import annotations
+
+import threading
+from types import TracebackType
+from typing import Literal, Protocol
+
+from judge.sandbox.box import Box
+from judge.sandbox.bundle import Bundle
+from judge.sandbox.limits import Limits
+from judge.sandbox.process import Process
+from judge.sandbox.weak import WeakBackend
+
+
+class Backend(Protocol):
+    """Whatever starts boxes."""
+
+    isolation: str
+
+    def spawn(self, bundle: Bundle, limits: Limits, slot: int) -> Process:
+        """Start a box; ``slot`` is a small number that no other running box has."""
+
+    def close(self) -> None:
+        """End everything."""
+
+
+class Pool:
+    """Thread-safe; at most ``slots`` boxes run at a time.
+
+    ``isolation``: "auto" isolates where the host can and else is weak, which the property of that name
+    tells; "strict" raises HostError instead; "weak" never isolates.
+    """
+
+    def __init__(
+        self, *, isolation: Literal["auto", "strict", "weak"] = "auto", slots: int = 4, templates: int = 8
+    ) -> None:
+        self._wish = isolation
+        self._templates = templates
+        self._free = list(range(slots))
+        self._condition = threading.Condition()
+        self._lock = threading.Lock()
+        self._backend: Backend | None = None
+        self._closed = False
+
+    def start(self) -> None:
+        """Begin to start up, without waiting for it: by the first box it may be done."""
+        self._started()
+
+    @property
+    def isolation(self) -> str:
+        """What holds boxes here, such as "namespaces+cgroup1+seccomp" or "weak"; waits for the start."""
+        return self._started().isolation
+
+    def box(self, bundle: Bundle, limits: Limits | None = None) -> Box:
+        """A fresh box; waits for a free slot. Raises Stopped (SE) when the sandbox fails, HostError."""
+        limits = limits or Limits()
+        backend = self._started()
+        with self._condition:
+            while not self._free:
+                self._condition.wait()
+            slot = self._free.pop(0)
+        try:
+            process = backend.spawn(bundle, limits, slot)
+        except BaseException:
+            self._give_back(slot)
+            raise
+        return Box(process, limits, lambda: self._give_back(slot))
+
+    def close(self) -> None:
+        """End everything that still runs."""
+        with self._lock:
+            self._closed = True
+            if self._backend is not None:
+                self._backend.close()
+                self._backend = None
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _give_back(self, slot: int) -> None:
+        with self._condition:
+            self._free.append(slot)
+            self._condition.notify()
+
+    def _started(self) -> Backend:
+        with self._lock:
+            if self._closed:
+                raise RuntimeError("this pool is closed")
+            if self._backend is None:
+                self._backend = self._make()
+            return self._backend
+
+    def _make(self) -> Backend:
+        return WeakBackend()

@@ -1,0 +1,382 @@
+"""What judge and box say to each other: u32 length, then one msgpack frame of a closed set of types.
+
+This module is on both sides. Outside, whatever a box sends is hostile: every frame is decoded into strict
+types, and values are checked for type, depth and number before anybody looks at them. No class of the box's
+choosing is ever built. Floats travel as float64 bits, tensors as dtype, shape and raw bytes.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+from typing import Any, Literal
+
+import msgspec
+
+HEADER = struct.Struct("<I")
+FRAME_BYTES = 1 << 20
+TO_BOX_BYTES = 64 << 20
+DEPTH = 32
+NODES = 300_000
+TEXT = 65_536
+DIMENSIONS = 8
+DIMENSION = 1 << 24
+
+DTypeName = Literal[
+    "float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool"
+]
+ITEM_BYTES: dict[str, int] = {
+    "float64": 8, "float32": 4, "float16": 2, "bfloat16": 2,
+    "int64": 8, "int32": 4, "int16": 2, "int8": 1, "uint8": 1, "bool": 1,
+}  # fmt: skip
+_EXT_TENSOR = 1
+_EXT_OPAQUE = 2
+
+
+class FrameError(ValueError):
+    """The bytes are no frame of this protocol."""
+
+
+class TooLarge(ValueError):
+    """A frame or value is over the limits of this protocol."""
+
+
+class Opaque(msgspec.Struct, frozen=True, array_like=True):
+    """Stands for a value that cannot travel, say a set or a numpy scalar. Equal to nothing."""
+
+    what: str
+
+    def __eq__(self, other: object) -> bool:
+        return False
+
+    __hash__ = object.__hash__
+
+
+class _Tensor(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+    dtype: DTypeName
+    shape: list[int]
+    raw: bytes
+
+
+class Raised(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+    """An exception in the box: class name, message (cut), line of the learner's file or None."""
+
+    name: str
+    message: str = ""
+    line: int | None = None
+
+
+class Parameter(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+    """A parameter that the target is due to have; ``kind`` is the name of an ``inspect.Parameter.kind``."""
+
+    name: str
+    kind: str = "POSITIONAL_OR_KEYWORD"
+    default: bool = False
+
+
+# --- To the box -------------------------------------------------------------------------------
+
+
+class Load(msgspec.Struct, tag="load", array_like=True):
+    """Compile and run the learner's module, check that it defines the target."""
+
+    source: bytes
+    filename: str
+    target: str
+    kind: Literal["function", "class"]
+    parameters: list[Parameter] | None
+    members: list[str]
+    seed: int
+
+
+class RunCase(msgspec.Struct, tag="case", array_like=True):
+    """Run ``drive(target, data, io)``; ``drive`` is the source that defines it."""
+
+    drive: str
+    data: Any
+
+
+class Reply(msgspec.Struct, tag="reply", array_like=True):
+    """The answer to a ``Call``: a value, or an exception to raise, or ``over``: the case ends here."""
+
+    value: Any
+    raised: Raised | None = None
+    over: bool = False
+
+
+class RunSamples(msgspec.Struct, tag="samples", array_like=True):
+    """Run every ``test_*(target)`` of this module."""
+
+    source: str
+    filename: str
+
+
+class RunEngine(msgspec.Struct, tag="engine", array_like=True):
+    """Run the engine program of the bundle with the learner's function in it."""
+
+    job: Any
+
+
+class Finish(msgspec.Struct, tag="finish", array_like=True):
+    """Say goodbye and exit with 0."""
+
+
+ToBox = Load | RunCase | Reply | RunSamples | RunEngine | Finish
+
+# --- From the box: the first field counts all frames, 0, 1, 2, ... ------------------------------
+
+
+class Loaded(msgspec.Struct, tag="loaded", array_like=True, forbid_unknown_fields=True):
+    """The target is there."""
+
+    index: int
+
+
+class Rejected(msgspec.Struct, tag="rejected", array_like=True, forbid_unknown_fields=True):
+    """The module is not usable: CE or RE, and why (``reason`` is a key that the verdict's words hang on)."""
+
+    index: int
+    verdict: Literal["CE", "RE"]
+    reason: str
+    raised: Raised
+    stdout: str = ""
+
+
+class Emit(msgspec.Struct, tag="emit", array_like=True, forbid_unknown_fields=True):
+    """One value that the drive emits."""
+
+    index: int
+    value: Any
+
+
+class Call(msgspec.Struct, tag="call", array_like=True, forbid_unknown_fields=True):
+    """Asks the trusted object outside."""
+
+    index: int
+    name: str
+    args: list[Any]
+
+
+class Done(msgspec.Struct, tag="done", array_like=True, forbid_unknown_fields=True):
+    """The case is over; ``notes`` are the exceptions that ``io.attempt`` caught."""
+
+    index: int
+    raised: Raised | None
+    notes: list[Raised]
+
+
+class Sample(msgspec.Struct, tag="sample", array_like=True, forbid_unknown_fields=True):
+    """The outcome of one sample test."""
+
+    index: int
+    name: str
+    ok: bool
+    line: int | None
+    assertion: str
+    expected: str
+    got: str
+    message: str
+    stdout: str
+    raised_line: int | None = None
+
+
+class Progress(msgspec.Struct, tag="progress", array_like=True, forbid_unknown_fields=True):
+    """One event of the engine program."""
+
+    index: int
+    value: Any
+
+
+class Result(msgspec.Struct, tag="result", array_like=True, forbid_unknown_fields=True):
+    """What the engine program returns, or the exception it ended with."""
+
+    index: int
+    value: Any
+    raised: Raised | None
+
+
+class Overflow(msgspec.Struct, tag="overflow", array_like=True, forbid_unknown_fields=True):
+    """A value was too large to send."""
+
+    index: int
+
+
+class End(msgspec.Struct, tag="end", array_like=True, forbid_unknown_fields=True):
+    """The last frame."""
+
+    index: int
+
+
+FromBox = Loaded | Rejected | Emit | Call | Done | Sample | Progress | Result | Overflow | End
+
+
+def pack(value: Any) -> Any:
+    """Plain data for msgpack; tensors become extensions, what cannot travel becomes ``Opaque``."""
+    return _Packer().walk(value, 0)
+
+
+def check(value: Any) -> Any:
+    """``value`` as it came off the wire. Raises FrameError for a type, depth or number out of bounds."""
+    _Checker().walk(value, 0)
+    return value
+
+
+def roundtrip(value: Any) -> Any:
+    """``value`` as the other side would see it, so that expected values pass the same encoding."""
+    body = _encoder.encode(pack(value))
+    return check(_any_decoder.decode(body))
+
+
+def encode(frame: Any, limit: int = FRAME_BYTES) -> bytes:
+    """Length and body. Raises TooLarge."""
+    body = _encoder.encode(frame)
+    if len(body) > limit:
+        raise TooLarge(f"a frame of {len(body)} bytes")
+    return HEADER.pack(len(body)) + body
+
+
+def decode_from_box(body: bytes | memoryview) -> FromBox:
+    """A frame of the box, its values checked. Raises FrameError."""
+    try:
+        frame = _from_box.decode(body)
+        for field in ("value", "args"):
+            if hasattr(frame, field):
+                check(getattr(frame, field))
+    except FrameError:
+        raise
+    except (msgspec.MsgspecError, ValueError, TypeError, RecursionError, OverflowError) as error:
+        raise FrameError(str(error)[:200]) from None
+    return frame
+
+
+def decode_to_box(body: bytes | memoryview) -> ToBox:
+    """A frame of the judge."""
+    return _to_box.decode(body)
+
+
+class _Packer:
+    """Turns values into plain data, counting nodes so that a cycle or a giant ends early."""
+
+    def __init__(self) -> None:
+        self.nodes = 0
+
+    def walk(self, value: Any, depth: int) -> Any:
+        self.nodes += 1
+        if self.nodes > NODES:
+            raise TooLarge("too many values")
+        kind = type(value)
+        if kind is int:
+            return value if -(1 << 63) <= value < 1 << 63 else opaque("an int of more than 64 bits")
+        if value is None or kind is bool or kind is float:
+            return value
+        if kind is str:
+            return _text(value)
+        if isinstance(value, (list, tuple)):
+            if depth >= DEPTH:
+                return opaque("nested too deeply")
+            return [self.walk(item, depth + 1) for item in value]
+        if isinstance(value, dict):
+            if depth >= DEPTH:
+                return opaque("nested too deeply")
+            if any(type(key) is not str or type(_text(key)) is not str for key in value):
+                return opaque("a dict whose keys are not all str")
+            return {key: self.walk(item, depth + 1) for key, item in value.items()}
+        torch = sys.modules.get("torch")
+        if torch is not None and isinstance(value, torch.Tensor):
+            return _pack_tensor(torch, value)
+        if isinstance(value, Opaque):
+            return opaque(value.what)
+        return opaque(f"{kind.__module__}.{kind.__qualname__}")
+
+
+class _Checker:
+    def __init__(self) -> None:
+        self.nodes = 0
+
+    def walk(self, value: Any, depth: int) -> None:
+        self.nodes += 1
+        if self.nodes > NODES or depth > DEPTH:
+            raise FrameError("too many values, or nested too deeply")
+        kind = type(value)
+        if kind is list:
+            for item in value:
+                self.walk(item, depth + 1)
+        elif kind is dict:
+            for key, item in value.items():
+                if type(key) is not str:
+                    raise FrameError("a key that is not a str")
+                self.walk(item, depth + 1)
+        elif kind is int:
+            if value >= 1 << 63:
+                raise FrameError("an int of more than 64 bits")
+        elif kind is str:
+            if len(value) > TEXT:
+                raise FrameError("a str too long")
+        elif not (value is None or kind is bool or kind is float or kind is Opaque or _is_tensor(value)):
+            raise FrameError(f"a {kind.__name__} does not travel")
+
+
+def opaque(what: str) -> msgspec.msgpack.Ext:
+    """The wire form of a value that cannot travel."""
+    return msgspec.msgpack.Ext(_EXT_OPAQUE, what.encode("utf-8", "replace")[:200])
+
+
+def _text(value: str) -> str | msgspec.msgpack.Ext:
+    if len(value) > TEXT:
+        return opaque("a str of more than 65536 characters")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return opaque("a str that is not valid Unicode")
+    return value
+
+
+def _is_tensor(value: Any) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and type(value) is torch.Tensor
+
+
+def _pack_tensor(torch: Any, tensor: Any) -> msgspec.msgpack.Ext:
+    # A subclass may lie in whatever it overrides, so only the base class's own methods look at the data.
+    with torch._C.DisableTorchFunctionSubclass():
+        if tensor.layout != torch.strided or tensor.device.type == "meta":
+            return opaque(f"a tensor on {tensor.device.type}, {tensor.layout}")
+        dtype = str(tensor.dtype).removeprefix("torch.")
+        if dtype not in ITEM_BYTES:
+            return opaque(f"a tensor of {dtype}")
+        shape = list(tensor.shape)
+        if tensor.numel() * ITEM_BYTES[dtype] > TO_BOX_BYTES:
+            raise TooLarge("a tensor too large to send")
+        flat = tensor.detach().cpu().resolve_conj().resolve_neg().contiguous().reshape(-1)
+        raw = flat.view(torch.uint8).numpy().tobytes() if flat.numel() else b""
+    return msgspec.msgpack.Ext(_EXT_TENSOR, _encoder.encode(_Tensor(dtype, shape, raw)))  # type: ignore[arg-type]
+
+
+def _unpack_ext(code: int, data: memoryview) -> Any:
+    if code == _EXT_OPAQUE:
+        return Opaque(str(data, "utf-8", "replace")[:200])
+    if code != _EXT_TENSOR:
+        raise FrameError(f"unknown extension {code}")
+    parts = _tensor_decoder.decode(data)
+    if len(parts.shape) > DIMENSIONS or any(not 0 <= size <= DIMENSION for size in parts.shape):
+        raise FrameError("a shape out of bounds")
+    count = 1
+    for size in parts.shape:
+        count *= size
+    if count * ITEM_BYTES[parts.dtype] != len(parts.raw):
+        raise FrameError("shape and bytes of a tensor do not agree")
+    import torch
+
+    dtype = getattr(torch, parts.dtype)
+    if not count:
+        return torch.empty(parts.shape, dtype=dtype)
+    if parts.dtype == "bool" and parts.raw.strip(b"\0\1"):
+        raise FrameError("a bool tensor holds a byte that is neither 0 nor 1")
+    return torch.frombuffer(bytearray(parts.raw), dtype=dtype).reshape(parts.shape)
+
+
+_encoder = msgspec.msgpack.Encoder()
+_tensor_decoder = msgspec.msgpack.Decoder(_Tensor)
+_any_decoder: msgspec.msgpack.Decoder[Any] = msgspec.msgpack.Decoder(Any, ext_hook=_unpack_ext)
+_from_box: msgspec.msgpack.Decoder[FromBox] = msgspec.msgpack.Decoder(FromBox, ext_hook=_unpack_ext)
+_to_box: msgspec.msgpack.Decoder[ToBox] = msgspec.msgpack.Decoder(ToBox, ext_hook=_unpack_ext)
