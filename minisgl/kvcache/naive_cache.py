@@ -32,10 +32,11 @@ class NaivePrefixCache(BasePrefixCache):
         return MatchResult(self._handle)
 
     def insert_prefix(self, input_ids: torch.Tensor, indices: torch.Tensor) -> InsertResult:
+        trace.emit("insert", length=len(input_ids), cached_len=0, new_len=0, locations=indices)
         return InsertResult(0, self._handle)
 
     def lock_handle(self, handle: BaseCacheHandle, unlock: bool = False) -> None:
-        """Nothing to protect."""
+        trace.emit("unlock" if unlock else "lock", cached_len=0)
 
     def evict(self, size: int) -> torch.Tensor:
         if size > 0:

@@ -190,18 +190,14 @@ class Scheduler(SchedulerIOMixin):
         self.table_manager.free(req.table_idx)
 
     def _trace_batch(self, batch: Batch) -> None:
-        """Record the batch and what its rows now name, here and not where it is decided: a replaced method is
-        recorded as well."""
-        if trace.active() is None:
+        """Record the batch and the locations that its rows name. Seen from here and not reported by whoever
+        wrote them, so that the record is the same when a method has been replaced.
+        """
+        recorder = trace.active()
+        if recorder is None:
             return
         for req in batch.reqs:
-            written = self.engine.page_table[req.table_idx, req.cached_len : req.device_len]
-            trace.emit(
-                "page_table_write", req=req.uid, row=req.table_idx, start=req.cached_len, locations=written
-            )
-        trace.emit(
-            "batch",
-            phase=batch.phase,
-            uids=[req.uid for req in batch.reqs],
-            tokens=[req.extend_len for req in batch.reqs],
-        )
+            row = self.engine.page_table[req.table_idx, : req.device_len]
+            recorder.add_row(req.uid, req.table_idx, row.tolist())
+        uids = [req.uid for req in batch.reqs]
+        trace.emit("batch", phase=batch.phase, uids=uids, tokens=[req.extend_len for req in batch.reqs])

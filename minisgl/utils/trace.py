@@ -37,6 +37,7 @@ class Recorder:
         self.events: list[Event] = []
         self._clock = clock
         self._start = clock()
+        self._rows: dict[int, list[int]] = {}  # uid to the locations that its row is known to name
 
     def add(self, type: str, fields: dict[str, Any]) -> None:
         """Append one event. Tensors become lists now, because many of them are views that change later."""
@@ -47,6 +48,16 @@ class Recorder:
         for name, value in fields.items():
             event[name] = value.tolist() if isinstance(value, torch.Tensor) else value
         self.events.append(event)
+
+    def add_row(self, uid: int, row: int, locations: list[int]) -> None:
+        """Append a `page_table_write` event if a request's row names other locations than when last seen."""
+        known = self._rows.get(uid, [])
+        changed = (i for i, location in enumerate(locations) if i >= len(known) or known[i] != location)
+        start = next(changed, None)
+        if start is not None:
+            fields = {"req": uid, "row": row, "start": start, "locations": locations[start:]}
+            self.add("page_table_write", fields)
+            self._rows[uid] = locations
 
     def of_type(self, *types: str) -> list[Event]:
         """The events of these types, in order."""
