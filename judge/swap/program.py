@@ -1,0 +1,154 @@
+"""The engine program: one LLM, its generate calls with the learner's function installed, and what came of it.
+
+Runs inside a box, and for comparison in a box without a learner. A job is plain data that engine_run.py makes:
+
+- ``exercise``: slug, place, target, members.
+- ``model``: ``{"tiny_seed": int}`` (T0) or ``{"name": str}`` (a model folder, as the engine knows it).
+- ``calls``: for each generate call the prompts, lists of token ids; ``sampling``: fields of SamplingParams.
+- ``settings``: what the LLM is made with. ``trace``: whether to send all events. ``margins``: whether to watch how
+  close the two best tokens are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from functools import lru_cache
+from typing import Any
+
+import torch
+
+from judge.swap.install import SwapError, SwapSpec, install, replaced
+from minisgl.core import SamplingParams
+from minisgl.llm import LLM
+from minisgl.models import ModelConfig, resolve_model
+from minisgl.models.locate import BUNDLED
+from minisgl.models.tiny import tiny_config, tiny_state_dict
+from minisgl.models.weight import iter_safetensors
+from minisgl.utils import trace
+
+Emit = Callable[[dict[str, Any]], None]
+_EVENTS_A_FRAME = 200
+
+
+def run(job: dict[str, Any], functions: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+    """Run ``job`` with ``functions`` (by the target's name) and return plain data.
+
+    ``emit`` gets ``{"tokens": [call, prompt, token]}`` for each token as it is generated and, when asked for,
+    ``{"trace": [events]}``. Returns ``tokens`` (call, prompt, token ids), ``schedule``, ``admitted``, ``evicted``,
+    ``pages``, ``integrity`` (empty or what is wrong), ``margin``; or ``{"told": {"key", "values"}}`` when the
+    engine cannot do what the function says.
+    """
+    exercise = job["exercise"]
+    spec = SwapSpec(exercise["slug"], exercise["place"], exercise["target"], tuple(exercise["members"]))
+    llm = LLM(model=_model(job["model"]), dtype=torch.float32, **job["settings"])
+    recorder = trace.Recorder()
+    margins = _Margins()
+    with ExitStack() as stack:
+        stack.enter_context(replaced(llm, "run_when_idle", lambda: None))  # looked at once, at the end
+        if job["margins"]:
+            stack.enter_context(margins.watching(llm))
+        for name in _files(functions):
+            stack.enter_context(trace.learner_file(name))
+        stack.enter_context(install(llm, spec, functions))
+        stack.enter_context(trace.recording(recorder))
+        try:
+            tokens = _generate(llm, job, emit)
+        except SwapError as error:
+            return {"told": {"key": error.key, "values": error.values}}
+    if job["trace"]:
+        for start in range(0, len(recorder.events), _EVENTS_A_FRAME):
+            emit({"trace": recorder.events[start : start + _EVENTS_A_FRAME]})
+    return {
+        "tokens": tokens,
+        "margin": margins.least,
+        **_decisions(recorder),
+        **_pages(llm),
+    }
+
+
+def warm() -> None:
+    """Load what every run needs before boxes are forked: the engine's code, the bundled model's weights."""
+    LLM(model=_model({"tiny_seed": 0}), dtype=torch.float32, num_page_override=8, max_seq_len_override=8)
+    _model({"name": BUNDLED})
+
+
+def _generate(llm: LLM, job: dict[str, Any], emit: Emit) -> list[list[list[int]]]:
+    params = SamplingParams(**job["sampling"])
+    tokens: list[list[list[int]]] = []
+    for number, prompts in enumerate(job["calls"]):
+
+        def on_token(index: int, token: int, number: int = number) -> None:
+            emit({"tokens": [number, index, token]})
+
+        results = llm.generate(prompts, params, on_token=on_token)
+        tokens.append([result["token_ids"] for result in results])
+    return tokens
+
+
+@lru_cache(maxsize=1)
+def _loaded(name: str) -> tuple[Any, dict[str, torch.Tensor]]:
+    """A model folder as a model in memory, so that a forked box need not read files."""
+    folder = resolve_model(name)
+    weights = iter_safetensors(folder, torch.device("cpu"), torch.float32)
+    return ModelConfig.from_folder(folder), dict(weights)
+
+
+def _model(model: dict[str, Any]) -> tuple[Any, dict[str, torch.Tensor]]:
+    if "name" in model:
+        return _loaded(model["name"])
+    config = tiny_config()
+    return config, tiny_state_dict(config, model["tiny_seed"])
+
+
+def _files(functions: Mapping[str, Any]) -> set[str]:
+    """The learner's file, as its code objects name it."""
+    values = [*functions.values()]
+    for value in functions.values():
+        if isinstance(value, type):
+            values += [getattr(member, "fget", None) or member for member in vars(value).values()]
+    codes = [getattr(value, "__code__", None) for value in values]
+    return {code.co_filename for code in codes if code is not None}
+
+
+def _decisions(recorder: trace.Recorder) -> dict[str, Any]:
+    """What the scheduler did: of each step phase, uids and token counts; admissions; evicted counts."""
+    return {
+        "schedule": [[e["phase"], e["uids"], e["tokens"]] for e in recorder.of_type("batch")],
+        "admitted": [[e["req"], e["cached_len"]] for e in recorder.of_type("admitted")],
+        "evicted": [len(e["locations"]) for e in recorder.of_type("evict")],
+    }
+
+
+def _pages(llm: LLM) -> dict[str, Any]:
+    """Which pages are free and which are cached, once nothing runs; each by its first token location."""
+    manager = llm.cache_manager
+    integrity = ""
+    try:
+        manager.check_integrity()
+    except RuntimeError as error:
+        integrity = str(error)
+    cached = manager.prefix_cache.cached_locations()[:: manager.page_size]
+    pages = {"total": manager.num_pages, "free": manager.free_slots.tolist(), "cached": cached.tolist()}
+    return {"integrity": integrity, "pages": pages}
+
+
+class _Margins:
+    """The least distance of the two best logits, over the logits' standard deviation, of all steps."""
+
+    def __init__(self) -> None:
+        self.least = float("inf")
+
+    @contextmanager
+    def watching(self, llm: LLM) -> Iterator[None]:
+        """Look at the logits on their way to the sampler."""
+        sample = llm.engine.sampler.sample
+
+        def watched(logits: torch.Tensor, args: Any) -> torch.Tensor:
+            best = logits.float().topk(2, dim=-1).values
+            margin = (best[:, 0] - best[:, 1]) / logits.float().std(dim=-1)
+            self.least = min(self.least, float(margin.min()))
+            return sample(logits, args)
+
+        with replaced(llm.engine.sampler, "sample", watched):
+            yield
