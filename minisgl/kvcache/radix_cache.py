@@ -186,12 +186,12 @@ class RadixPrefixCache(BasePrefixCache):
             return self._empty
         if size > self.evictable_size:
             raise RuntimeError(f"cannot evict {size} tokens: only {self.evictable_size} are evictable")
-        # hint: collect the leaves without a lock into a heap ordered by (timestamp, uuid)
+        # collect the leaves without a lock into a heap ordered by (timestamp, uuid)
         heap = [(node.timestamp, node.uuid, node) for node in self._nodes() if _is_evictable(node)]
         heapq.heapify(heap)
         freed: list[torch.Tensor] = []
         freed_size = 0
-        # hint: pop whole nodes until enough is freed; unlink each from its parent and lower evictable_size
+        # pop whole nodes until enough is freed; unlink each from its parent and lower evictable_size
         while freed_size < size:
             node = heapq.heappop(heap)[-1]
             parent = node.parent
@@ -199,7 +199,7 @@ class RadixPrefixCache(BasePrefixCache):
             self.evictable_size -= node.length
             freed_size += node.length
             freed.append(node.value)
-            # hint: the parent may have become a leaf that nobody uses
+            # the parent may have become a leaf that nobody uses
             if not parent.is_root and _is_evictable(parent):
                 heapq.heappush(heap, (parent.timestamp, parent.uuid, parent))
         return torch.cat(freed)

@@ -76,16 +76,16 @@ class CacheManager:
         rows: list[int] = []
         positions: list[int] = []
         for req in reqs:
-            # hint: both ends round up: a page that is begun belongs to the request already
+            # both ends round up: a page that is begun belongs to the request already
             first_page = cdiv(req.cached_len, self.page_size)
             last_page = cdiv(req.device_len, self.page_size)
-            # hint: name the row and the position of every token of these pages
+            # name the row and the position of every token of these pages
             span = range(first_page * self.page_size, last_page * self.page_size)
             rows += [req.table_idx] * len(span)
             positions += span
         if not positions:
             return
-        # hint: one allocation for all; pages become token locations before they are written
+        # one allocation for all; pages become token locations before they are written
         locations = self._page_to_token(self._allocate(len(positions) // self.page_size))
         self.page_table[index_tensor(rows, self.device), index_tensor(positions, self.device)] = locations
 
@@ -106,20 +106,20 @@ class CacheManager:
         """
         old = req.cache_handle
         row = self.page_table[req.table_idx, : req.cached_len]
-        # hint: a slice of the row is a view that changes with it: keep a copy of the locations
+        # a slice of the row is a view that changes with it: keep a copy of the locations
         locations = row.clone()
-        # hint: insert first: what `old` locks must not be evicted before the new prefix is known
+        # insert first: what `old` locks must not be evicted before the new prefix is known
         cached_len, new = self.prefix_cache.insert_prefix(req.input_ids[: req.cached_len], locations)
         self.unlock(old)
         if finished:
-            # hint: nobody will write the tail any more
+            # nobody will write the tail any more
             self._free(locations[new.cached_len :])
         else:
-            # hint: the request reads on: point its row at the cache's copy, then hold the new prefix
+            # the request reads on: point its row at the cache's copy, then hold the new prefix
             row[old.cached_len : cached_len] = new.get_matched_indices()[old.cached_len : cached_len]
             req.cache_handle = new
             self.lock(new)
-        # hint: no row names the request's own copy of the duplicated part any more
+        # no row names the request's own copy of the duplicated part any more
         self._free(locations[old.cached_len : cached_len])
         bounds = [old.cached_len, cached_len, new.cached_len, req.cached_len]
         trace.emit("cache_req", req=req.uid, finished=finished, bounds=bounds, locations=locations)

@@ -54,19 +54,19 @@ class PrefillAdder:
         """
         if self.table_manager.available_size == 0:
             return None
-        # hint: how many tokens are still to be computed and generated, beside those reserved for others?
+        # how many tokens are still to be computed and generated, beside those reserved for others?
         handle = self.cache_manager.match_req(req).cuda_handle
         cached_len = handle.cached_len
         estimated_len = req.input_len - cached_len + req.output_len
         needed = estimated_len + self.reserved_size
         if needed > self.cache_manager.available_size:
             return None
-        # hint: the lock shrinks what is available, so look twice; a refused request leaves no lock behind
+        # the lock shrinks what is available, so look twice; a refused request leaves no lock behind
         self.cache_manager.lock(handle)
         if needed > self.cache_manager.available_size:
             self.cache_manager.unlock(handle)
             return None
-        # hint: nothing can fail any more: take the slot and fill in the hit prefix
+        # nothing can fail any more: take the slot and fill in the hit prefix
         table_idx = self.table_manager.allocate()
         self.table_manager.token_pool[table_idx, :cached_len] = req.input_ids[:cached_len]
         self.table_manager.page_table[table_idx, :cached_len] = handle.get_matched_indices()
