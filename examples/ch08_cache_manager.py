@@ -1,7 +1,7 @@
 """Chapter 8: a pool of 64 tokens, five requests, and who has to wait.
 
-Four requests need 13 + 13 + 12 + 23 = 61 tokens until their end, so the fifth, which needs 13, is admitted only
-when they are gone. The values of a step are read right after its forward.
+Four requests need 13 + 13 + 12 + 23 = 61 tokens until their end, so the fifth, which needs 13, is admitted
+only when they are gone. The values of a step are read right after its forward.
 
     python examples/ch08_cache_manager.py
 """
