@@ -1,0 +1,156 @@
+"""What every renderer needs to know about the page at hand, and the few small things that all of them do."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
+from html import escape
+from pathlib import Path
+
+from markdown_it import MarkdownIt
+
+from judge.i18n import t
+from tools.book.figures import Figure, load_figure
+from tools.book.manifest import Step, load_steps
+from tools.book.source import Directive, Source
+from tools.book.symbols import Symbol, find_symbol
+
+ROOT = Path(__file__).resolve().parents[2]
+_INLINE = MarkdownIt("commonmark", {"html": False})
+_REASON = re.compile(r"^-\s+`(?P<snippet>[^`]+)`\s+(?P<text>.+)$")
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where the pages of this site and its repository are. `runner` has the places {lang} and {id}."""
+
+    repository: str
+    runner: str
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a line is as it is; `line` counts from 0 in the code shown."""
+
+    line: int
+    snippet: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Page:
+    """One source in one language."""
+
+    source: Source
+    lang: str
+    site: Site
+    root: Path = ROOT
+    used: set[str] = field(default_factory=set)
+
+    @property
+    def chapter(self) -> int:
+        """The chapter's number; -1 for a page that is no chapter."""
+        return int(self.source.head.get("chapter", -1))
+
+    @cached_property
+    def steps(self) -> dict[int, Step]:
+        return load_steps(self.root)
+
+    def word(self, key: str, **values: object) -> str:
+        """An entry of [book] in the page's language."""
+        return t(f"book.{key}", self.lang, **values)
+
+    def figure(self, directive: Directive) -> Figure:
+        """The figure that the directive names.
+
+        Raises:
+            SourceError: there is none, or it has no words in this language.
+        """
+        try:
+            return load_figure(self.root / "chapters" / "figures", directive.argument, self.lang)
+        except LookupError as error:
+            raise directive.error(str(error)) from error
+
+    def file(self, directive: Directive, relative: str) -> Path:
+        """A file of the repository that the directive names.
+
+        Raises:
+            SourceError: it does not exist, or lies outside the repository.
+        """
+        path = (self.root / relative).resolve()
+        if not path.is_relative_to(self.root) or not path.is_file():
+            raise directive.error(f"no file {relative}")
+        return path
+
+    def code(self, directive: Directive) -> tuple[str, Symbol]:
+        """The path and the source that an include asks for; without `#symbol`, the whole file.
+
+        Docstring and `# hint:` lines are left out of a symbol: the page says both in its own language.
+
+        Raises:
+            SourceError: no such file or symbol.
+        """
+        relative, _, name = directive.argument.partition("#")
+        path = self.file(directive, relative)
+        if not name:
+            text = path.read_text(encoding="utf-8")
+            return relative, Symbol("", text, 1, text.count("\n"))
+        try:
+            found = find_symbol(path, name, docstring=directive.options.get("docstring") == "keep")
+        except LookupError as error:
+            raise directive.error(str(error)) from error
+        shown = [line for line in found.code.splitlines(True) if not line.lstrip().startswith("# hint:")]
+        return relative, replace(found, code="".join(shown))
+
+    def reasons(self, directive: Directive, code: str) -> list[Reason]:
+        """The body of an include: one list item a reason, which begins with a piece of the line it is about.
+
+        Raises:
+            SourceError: an item has another form, or its piece is not in the code.
+        """
+        lines = code.splitlines()
+        found: list[Reason] = []
+        for offset, text in enumerate(directive.body.splitlines(), start=1):
+            if not text.strip():
+                continue
+            item = _REASON.match(text)
+            if item is None:
+                raise directive.error("a reason reads: - `piece of the line` why it is so", offset)
+            at = next((number for number, line in enumerate(lines) if item["snippet"] in line), None)
+            if at is None:
+                raise directive.error(f"the code has no line with `{item['snippet']}`", offset)
+            found.append(Reason(at, item["snippet"], item["text"]))
+        return found
+
+    def link(self, relative: str, first: int = 0, last: int = 0) -> str:
+        """The address of a file in the repository, of its lines when they are given."""
+        lines = f"#L{first}-L{last}" if first else ""
+        return f"{self.site.repository}/blob/main/{relative}{lines}"
+
+    def output(self, directive: Directive, name: str) -> str:
+        """What the code printed when it was last run.
+
+        Raises:
+            SourceError: it has never been run.
+        """
+        path = self.root / "chapters" / "outputs" / f"{name}.txt"
+        if not path.is_file():
+            raise directive.error(f"no output {path.name}; run: python -m tools.book.outputs")
+        return path.read_text(encoding="utf-8").rstrip("\n")
+
+
+def inline(markdown: str) -> str:
+    """One line of Markdown as HTML without a paragraph around it."""
+    return str(_INLINE.renderInline(markdown))
+
+
+def attribute(text: str) -> str:
+    """Text as the value of an HTML attribute in double quotes."""
+    return escape(text, quote=True)
+
+
+@cache
+def icon(name: str) -> str:
+    """One of the theme's icons, a reference to the sprite that every page carries."""
+    return f'<svg class="i" aria-hidden="true"><use href="#i-{name}"/></svg>'
