@@ -1,0 +1,1 @@
+"""The judge as a service: API, queue, worker and exercise pages, for one learner on this machine."""

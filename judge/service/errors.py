@@ -1,0 +1,73 @@
+"""What the API answers when it refuses: one shape, words in both languages, never a stack trace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from judge.i18n import both
+from judge.service import log
+
+
+class ApiError(Exception):
+    """A refusal. `code` names the words `service.error_<code>` in the catalogue."""
+
+    def __init__(
+        self, status: int, code: str, *, headers: Mapping[str, str] | None = None, **values: object
+    ) -> None:
+        super().__init__(code)
+        self.status, self.code, self.headers = status, code, dict(headers or {})
+        self.message = both(f"service.error_{code}", **values)
+
+
+def error_body(code: str, message: Mapping[str, str]) -> dict[str, Any]:
+    """The JSON object of every refusal."""
+    return {"error": {"code": code, "message": dict(message)}}
+
+
+def refuse(error: ApiError) -> JSONResponse:
+    return JSONResponse(error_body(error.code, error.message), error.status, headers=error.headers)
+
+
+def install(app: FastAPI) -> None:
+    """Turn every exception of `app` into such an answer."""
+
+    async def on_refusal(_request: Request, error: Exception) -> Response:
+        assert isinstance(error, ApiError)
+        return refuse(error)
+
+    async def on_malformed(_request: Request, error: Exception) -> Response:
+        assert isinstance(error, RequestValidationError)
+        return refuse(ApiError(422, "malformed", field=_field(error)))
+
+    async def on_http(_request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        if error.status_code == 405:
+            return refuse(ApiError(405, "method", headers=error.headers))
+        if error.status_code == 404:
+            return refuse(ApiError(404, "not_found"))
+        return refuse(ApiError(422, "malformed", field="body"))
+
+    async def on_fault(request: Request, error: Exception) -> Response:
+        log.warning("request.fault", path=request.url.path, exception=repr(error))
+        return refuse(ApiError(500, "fault"))
+
+    app.add_exception_handler(ApiError, on_refusal)
+    app.add_exception_handler(RequestValidationError, on_malformed)
+    app.add_exception_handler(HTTPException, on_http)
+    app.add_exception_handler(Exception, on_fault)
+
+
+def _field(error: RequestValidationError) -> str:
+    """The name of the first field that is wrong; never its value, which may be hostile or large."""
+    for problem in error.errors():
+        names = [str(part) for part in problem["loc"] if part not in ("body", "query", "path")]
+        if names and not names[0].isdigit():
+            return names[0][:40]
+    return "body"

@@ -1,0 +1,169 @@
+"""What every request passes before the application sees it, as plain ASGI.
+
+A judge on localhost is reachable by every page that the learner's browser shows. Three checks keep those out:
+the Host header must be ours (a page cannot rebind its own name to this machine), a request that changes
+anything must come from our own pages or from no page at all, and answers forbid to be framed or read from elsewhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Awaitable, Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from judge.service import log
+from judge.service.errors import ApiError, refuse
+
+_SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+
+PAGE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
+    "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+# The book is built from our own sources, and mdBook writes small scripts into its pages.
+BOOK_POLICY = (
+    "default-src 'self'; script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval'; "
+    "style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; "
+    "base-uri 'self'; form-action 'self'; frame-ancestors 'none'"
+)
+_HEADERS = {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), microphone=(), geolocation=(), interest-cohort=()",
+    "x-frame-options": "DENY",
+}
+
+
+class Guard:
+    """Host, origin, body size and security headers, in this order."""
+
+    def __init__(self, app: ASGIApp, *, host_names: frozenset[str], most_bytes: int, body_s: float) -> None:
+        self._app, self._host_names = app, host_names
+        self._most_bytes, self._body_s = most_bytes, body_s
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        answer = _with_headers(scope["path"], send)
+        try:
+            self._check(scope, headers)
+            if scope["method"] not in _SAFE_METHODS:
+                receive = _replayed(await self._body(receive), receive)
+            await self._app(scope, receive, answer)
+        except ApiError as error:
+            log.event("request.refused", path=scope["path"], code=error.code)
+            await refuse(error)(scope, receive, answer)
+
+    def _check(self, scope: Scope, headers: Headers) -> None:
+        if _host_name(headers.get("host", "")) not in self._host_names:
+            raise ApiError(421, "host")
+        if scope["method"] in _SAFE_METHODS:
+            return
+        site, origin = headers.get("sec-fetch-site"), headers.get("origin")
+        if site not in (None, "same-origin", "none"):
+            raise ApiError(403, "origin")
+        if origin is not None and urlsplit(origin).netloc.lower() != headers.get("host", "").lower():
+            raise ApiError(403, "origin")
+        if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+            raise ApiError(415, "content_type")
+        length = headers.get("content-length", "0")
+        if not length.isascii() or not length.isdigit() or int(length[:20]) > self._most_bytes:
+            raise self._too_large()
+
+    def _too_large(self) -> ApiError:
+        # What follows on this connection is the rest of the body, so the connection cannot be used again.
+        return ApiError(413, "body_size", headers={"connection": "close"}, limit=self._most_bytes // 1024)
+
+    async def _body(self, receive: Receive) -> bytes:
+        """The whole body, counted as it arrives (a length may be left out) and not waited for without end."""
+        parts: list[bytes] = []
+        seen = 0
+        try:
+            async with asyncio.timeout(self._body_s):
+                while True:
+                    message = await receive()
+                    parts.append(message.get("body", b""))
+                    seen += len(parts[-1])
+                    if seen > self._most_bytes:
+                        raise self._too_large()
+                    if not message.get("more_body", False):
+                        return b"".join(parts)
+        except TimeoutError:
+            raise ApiError(408, "slow", headers={"connection": "close"}) from None
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """`receive` for the application: the body at once, then whatever the connection says."""
+    given = False
+
+    async def replayed() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return replayed
+
+
+def _host_name(host: str) -> str:
+    """The name in a Host header without its port; empty when it is none."""
+    try:
+        return (urlsplit(f"//{host}").hostname or "").lower()
+    except ValueError:
+        return ""
+
+
+def _with_headers(path: str, send: Send) -> Callable[[Message], Awaitable[None]]:
+    policy = BOOK_POLICY if path.startswith("/book/") else PAGE_POLICY
+    request_id = uuid.uuid4().hex[:12]
+
+    async def answer(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(raw=message["headers"])
+            for name, value in _HEADERS.items():
+                headers.setdefault(name, value)
+            headers.setdefault("content-security-policy", policy)
+            headers.setdefault("x-request-id", request_id)
+            if path.startswith("/api/"):
+                headers.setdefault("cache-control", "no-store")
+            message["headers"] = headers.raw
+        await send(message)
+
+    return answer
+
+
+class AccessLog:
+    """One log line a request: method, path, status, milliseconds. Never a body or a header."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        clock = asyncio.get_running_loop().time
+        began, status = clock(), 0
+
+        async def noted(message: Any) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noted)
+        finally:
+            if not scope["path"].startswith(("/static/", "/healthz", "/readyz")):
+                took = round((clock() - began) * 1000, 1)
+                log.event("request", method=scope["method"], path=scope["path"][:200], status=status, ms=took)
