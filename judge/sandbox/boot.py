@@ -64,7 +64,7 @@ def package_folders() -> list[str]:
 def message(
     *, sources: dict[str, str], packages: list[str], root: str, entry: str, options: dict[str, Any]
 ) -> bytes:
-    """What the process reads first; it then calls ``enter(fd, options, importer)`` of the module ``entry``."""
+    """What the process reads first; then it calls ``enter(fd, options, importer)`` of module ``entry``."""
     boot = {
         "path": package_folders(),
         "sources": sources,
@@ -77,14 +77,16 @@ def message(
     return struct.pack("<I", len(body)) + body
 
 
-def start(sock: socket.socket, *, home: str, stdout: int, stderr: int) -> subprocess.Popen[bytes]:
-    """Start the process with ``sock`` as its one extra descriptor; the caller sends it ``message(...)``."""
+def start(
+    sock: socket.socket, *, home: str, stdout: int, stderr: int, extra: tuple[int, ...] = ()
+) -> subprocess.Popen[bytes]:
+    """Start the process with ``sock`` (and ``extra``) as its descriptors; the caller sends it ``message(...)``."""
     return subprocess.Popen(
         [sys.executable, "-S", "-s", "-P", "-c", BOOT, str(sock.fileno())],
         stdin=subprocess.DEVNULL,
         stdout=stdout,
         stderr=stderr,
-        pass_fds=[sock.fileno()],
+        pass_fds=[sock.fileno(), *extra],
         env=environment(home),
         cwd=home,
         start_new_session=True,

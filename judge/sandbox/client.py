@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from types import TracebackType
 from typing import Literal, Protocol
 
 from judge.sandbox.box import Box
 from judge.sandbox.bundle import Bundle
-from judge.sandbox.limits import Limits
+from judge.sandbox.limits import HostError, Limits
 from judge.sandbox.process import Process
 from judge.sandbox.weak import WeakBackend
 
@@ -16,7 +17,9 @@ from judge.sandbox.weak import WeakBackend
 class Backend(Protocol):
     """Whatever starts boxes."""
 
-    isolation: str
+    @property
+    def isolation(self) -> str:
+        """What holds boxes; waits until that is known. Raises HostError."""
 
     def spawn(self, bundle: Bundle, limits: Limits, slot: int) -> Process:
         """Start a box; ``slot`` is a small number that no other running box has."""
@@ -42,6 +45,7 @@ class Pool:
         self._lock = threading.Lock()
         self._backend: Backend | None = None
         self._closed = False
+        self._tried = False
 
     def start(self) -> None:
         """Begin to start up, without waiting for it: by the first box it may be done."""
@@ -50,12 +54,12 @@ class Pool:
     @property
     def isolation(self) -> str:
         """What holds boxes here, such as "namespaces+cgroup1+seccomp" or "weak"; waits for the start."""
-        return self._started().isolation
+        return self._ready().isolation
 
     def box(self, bundle: Bundle, limits: Limits | None = None) -> Box:
         """A fresh box; waits for a free slot. Raises Stopped (SE) when the sandbox fails, HostError."""
         limits = limits or Limits()
-        backend = self._started()
+        backend = self._ready()
         with self._condition:
             while not self._free:
                 self._condition.wait()
@@ -96,5 +100,29 @@ class Pool:
                 self._backend = self._make()
             return self._backend
 
+    def _ready(self) -> Backend:
+        """The backend once it is known to work here, or the one that this pool falls back on."""
+        backend = self._started()
+        with self._lock:
+            if not self._tried:
+                try:
+                    backend.isolation  # noqa: B018 - waits, and raises where the host cannot isolate
+                except HostError as error:
+                    backend.close()
+                    backend = self._backend = self._fall_back(str(error))
+                self._tried = True
+            return backend
+
     def _make(self) -> Backend:
-        return WeakBackend()
+        if self._wish == "weak":
+            return WeakBackend()
+        if sys.platform != "linux":
+            return self._fall_back(f"no isolation on {sys.platform}")
+        from judge.sandbox.host import ZygoteBackend
+
+        return ZygoteBackend(self._templates)
+
+    def _fall_back(self, why: str) -> Backend:
+        if self._wish == "strict":
+            raise HostError(why)
+        return WeakBackend(why)

@@ -67,5 +67,5 @@ class MemoryImporter(importlib.abc.InspectLoader):
 def install(sources: dict[str, str], packages: Collection[str], root: str) -> MemoryImporter:
     """Put an importer of ``sources`` before all other finders."""
     importer = MemoryImporter(sources, packages, root)
-    sys.meta_path.insert(0, importer)  # type: ignore[arg-type]
+    sys.meta_path.insert(0, importer)
     return importer
