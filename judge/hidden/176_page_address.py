@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from judge.checking import instead, is_int, outcome, reference
+from judge.authoring.mutants import instead, reference
+from judge.authoring.sentences import NO_RESULT, is_int, outcome
 from judge.harness.compare import same
 from judge.jobs import default_jobs
 from judge.types import Broken, Case, EngineJob, Group, Mutant
@@ -71,7 +72,7 @@ def drive(target: Any, case: dict[str, Any], io: Any) -> None:
 def check(case: Case, expected: list[Any], got: list[Any]) -> Broken | None:
     """Errors first, then the keys, then block and offset, then the table."""
     if len(got) != len(expected):
-        return Broken(3, {"zh": "这次调用没有留下结果。", "en": "The call left no result."})
+        return Broken(3, NO_RESULT)
     if text := outcome(expected[0], got[0]):
         return Broken(_error_rule(case, expected[0], got[0]), text)
     if "value" in expected[0]:

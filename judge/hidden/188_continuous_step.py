@@ -5,7 +5,10 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from judge.checking import instead, is_int, outcome, reference
+from msgspec.structs import replace
+
+from judge.authoring.mutants import instead, reference
+from judge.authoring.sentences import NO_RESULT, is_int, outcome
 from judge.harness.compare import same
 from judge.jobs import default_jobs
 from judge.types import Broken, Case, EngineJob, Group, Mutant
@@ -42,7 +45,7 @@ def _request(name: Any, computed: Any, target: Any, blocks: Any, **more: Any) ->
 
 
 def _random(rng: random.Random, name: Any, size: int) -> dict[str, Any]:
-    """A request in any state: new, in its prompt, decoding, caught up, now and then finished or with spare blocks."""
+    """A request in any state: new, in its prompt, decoding, caught up, finished, with spare blocks."""
     computed = rng.choice((0, rng.randrange(0, 4 * size + 1)))
     target = computed + rng.choice((0, 1, 1, rng.randrange(1, 3 * size + 2)))
     blocks = -(-computed // size) + rng.choice((0, 0, 0, 1))
@@ -133,7 +136,7 @@ def drive(target: Any, case: dict[str, Any], io: Any) -> None:
 def check(case: Case, expected: list[Any], got: list[Any]) -> Broken | None:
     """Errors first, then who is in the list, then what each got, then the two budgets, then the inputs."""
     if len(got) != len(expected):
-        return Broken(4, {"zh": "这次调用没有留下结果。", "en": "The call left no result."})
+        return Broken(4, NO_RESULT)
     if text := outcome(expected[0], got[0]):
         return Broken(8, text)
     if "value" in expected[0]:
@@ -177,7 +180,7 @@ def _check_list(due: dict[str, Any], seen: dict[str, Any]) -> Broken | None:
     names = [request["id"] for request in seen["requests"]]
     if same([request["id"] for request in due["requests"]], names):
         return None
-    missing = [request for request in due["requests"] if request["id"] not in names]
+    missing = [r for r in due["requests"] if not any(same(r["id"], name) for name in names)]
     if any(request["computed"] == request["target"] for request in missing):
         zh = "一个追上目标、但没有结束的请求不在返回的列表里。"
         en = "A request that has caught up with its target, but is not finished, is not in the list returned."
@@ -248,11 +251,14 @@ def _check_budgets(due: dict[str, Any], seen: dict[str, Any]) -> Broken | None:
 
 
 def engine_jobs() -> list[EngineJob]:
-    """The default prompts on the naive cache; the adapter takes each step's plan from the function."""
-    return default_jobs()
+    """The default prompts, in a pool that holds all and without prefix hits: plans alone decide who runs."""
+    return [replace(job, cache_type="naive") for job in default_jobs()]
 
 
 _RIGHT = reference(__file__)
+_RELEASE = """\
+    free_blocks += sum(request["blocks"] for request in requests if request.get("finished"))
+"""
 
 MUTANTS = [
     Mutant(
@@ -267,16 +273,7 @@ MUTANTS = [
     ),
     Mutant(
         "b",
-        instead(
-            instead(
-                _RIGHT,
-                '    free_blocks += sum(request["blocks"] for request in requests if request.get("finished"))\n',
-                "",
-            ),
-            "    return {",
-            '    free_blocks += sum(request["blocks"] for request in requests if request.get("finished"))\n'
-            "    return {",
-        ),
+        instead(instead(_RIGHT, _RELEASE, ""), "    return {", _RELEASE + "    return {"),
         zh="先释放，本轮就能用。",
         en="Release first; this round can use the blocks.",
     ),

@@ -5,9 +5,10 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from judge.checking import instead, is_int, outcome, reference
+from judge.authoring.mutants import instead, reference
+from judge.authoring.sentences import NO_RESULT, is_int, outcome
 from judge.harness.compare import same
-from judge.jobs import default_jobs
+from judge.jobs import P, default_jobs
 from judge.types import Broken, Case, EngineJob, Group, Mutant
 
 GROUPS = [
@@ -79,7 +80,7 @@ def drive(target: Any, case: dict[str, Any], io: Any) -> None:
 def check(case: Case, expected: list[Any], got: list[Any]) -> Broken | None:
     """Errors first, then the cut, the parts, the locks, the inputs."""
     if len(got) != len(expected):
-        return Broken(1, {"zh": "这次调用没有留下结果。", "en": "The call left no result."})
+        return Broken(1, NO_RESULT)
     if text := outcome(expected[0], got[0]):
         return Broken(5, text)
     if "value" in expected[0]:
@@ -137,8 +138,9 @@ def _check_value(due: dict[str, Any], seen: Any) -> Broken | None:
 
 
 def engine_jobs() -> list[EngineJob]:
-    """The default runs: the tree walk asks the function at every edge that forks."""
-    return default_jobs()
+    """The default runs, and two prompts with one prefix in a batch: their edge forks while it is locked."""
+    pair = [P(0, 24) + P(1, 3), P(0, 24) + P(2, 3)]
+    return [*default_jobs(), EngineJob(name="an edge in use forks", calls=[pair, pair], page_size=4)]
 
 
 _RIGHT = reference(__file__)

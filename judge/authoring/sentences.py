@@ -1,14 +1,14 @@
-"""Helpers of hidden modules: pages in words, a result against an exception, mutants of the reference."""
+"""Sentences of checkers: pages in words, a result against an exception."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from judge.types import Text
 
 SHOWN = 6
+NO_RESULT: Text = {"zh": "这次调用没有留下结果。", "en": "The call left no result."}
 
 
 def is_int(value: object) -> bool:
@@ -38,10 +38,11 @@ def outcome(expected: dict[str, Any], got: Any) -> Text | None:
 
     ``expected`` is ``{"value": ...}`` or ``{"error": "ValueError"}``. The values are left to the caller.
     """
-    if not isinstance(got, dict) or ("value" in got) == ("error" in got):
-        return {"zh": "这次调用没有留下结果。", "en": "The call left no result."}
-    due, seen = expected.get("error"), got.get("error")
-    if due == seen:
+    due = expected.get("error")
+    seen = got.get("error") if isinstance(got, dict) else None
+    if not isinstance(got, dict) or not ("value" in got or isinstance(seen, str)):
+        return dict(NO_RESULT)
+    if due is seen or (isinstance(seen, str) and due == seen):
         return None
     if due is None:
         return {
@@ -57,16 +58,3 @@ def outcome(expected: dict[str, Any], got: Any) -> Text | None:
         "zh": f"这个输入应当抛出 {due}，得到的是 {seen}。",
         "en": f"This input is to raise {due}; what came is {seen}.",
     }
-
-
-def instead(code: str, old: str, new: str) -> str:
-    """``code`` with its one occurrence of ``old`` replaced. Raises ValueError when there is none, or more."""
-    if code.count(old) != 1:
-        raise ValueError(f"{old!r} occurs {code.count(old)} times")
-    return code.replace(old, new)
-
-
-def reference(hidden_file: str) -> str:
-    """The source of ``solutions/NNN_slug.py`` for the hidden module ``judge/hidden/NNN_slug.py``."""
-    here = Path(hidden_file).resolve()
-    return (here.parents[2] / "solutions" / here.name).read_text(encoding="utf-8")

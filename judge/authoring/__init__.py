@@ -1,0 +1,1 @@
+"""What hidden modules are written with. Trusted side only: a box has none of it."""

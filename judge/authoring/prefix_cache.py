@@ -1,0 +1,81 @@
+"""A trusted prefix cache that a learner's method calls out of its box."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from judge.types import Broken, Refused
+
+
+@dataclass
+class _Page:
+    """A node of a tree with one page an edge: the same answers as a radix tree, without splits."""
+
+    locations: list[int]
+    children: dict[tuple[int, ...], _Page] = field(default_factory=dict)
+
+
+class PrefixCache:
+    """Answers the calls that come out of a box and keeps their log. Handles are numbers.
+
+    ``cached`` are pairs (ids, locations) that it holds from the start, ``held`` the ids of the prefixes that
+    requests hold locked: request i begins with handle i.
+    """
+
+    def __init__(
+        self, page_size: int, cached: Iterable[tuple[list[int], list[int]]], held: Iterable[list[int]]
+    ) -> None:
+        self.page_size = page_size
+        self.root = _Page([])
+        self.log: list[list[Any]] = []
+        for ids, locations in cached:
+            self._walk(ids, locations)
+        self.paths = [self._walk(ids, [])[0] for ids in held]
+
+    def insert(self, step: Any, ids: Any, locations: Any) -> list[Any]:
+        """Length already held, number of the new handle, its locations."""
+        if not (is_int32(ids, 1) and is_int32(locations, 1) and len(ids) == len(locations)):
+            zh = "`insert_prefix` 要两个等长的 int32 一维张量：token 和它们的位置。"
+            en = "`insert_prefix` takes two int32 tensors [n] of one length: tokens and their locations."
+            raise Refused(Broken(1, {"zh": zh, "en": en}))
+        path, held = self._walk(ids.tolist(), locations.tolist())
+        self.paths.append(path)
+        length = len(path) * self.page_size
+        self.log.append([step, "insert", ids[:length], locations[held:length]])
+        places = [place for page in path for place in page.locations]
+        return [held, len(self.paths) - 1, torch.tensor(places, dtype=torch.int32)]
+
+    def lock(self, step: Any, number: Any, unlock: Any) -> None:
+        """Note it down: nothing is evicted here, so that locks change no answer."""
+        if type(number) is not int or not 0 <= number < len(self.paths) or type(unlock) is not bool:
+            zh = "锁住或解锁的不是缓存给的句柄。"
+            en = "What is locked or unlocked is not a handle of the cache."
+            raise Refused(Broken(2, {"zh": zh, "en": en}))
+        self.log.append([step, "unlock" if unlock else "lock", number])
+
+    def report(self) -> list[Any]:
+        """Every call in order: [step, "insert", ids, locations taken], [step, "lock" or "unlock", handle]."""
+        return self.log
+
+    def _walk(self, ids: list[int], locations: list[int]) -> tuple[list[_Page], int]:
+        """Go down page by page, adding those that are missing; the path, and the length that was there."""
+        path, page, held = [], self.root, 0
+        for start in range(0, len(ids) - self.page_size + 1, self.page_size):
+            end = start + self.page_size
+            key = tuple(ids[start:end])
+            if key in page.children:
+                held = end
+            else:
+                page.children[key] = _Page(locations[start:end])
+            page = page.children[key]
+            path.append(page)
+        return path, held
+
+
+def is_int32(value: Any, dimensions: int) -> bool:
+    """Whether ``value`` is an int32 tensor with this number of dimensions."""
+    return isinstance(value, torch.Tensor) and value.dtype == torch.int32 and value.dim() == dimensions

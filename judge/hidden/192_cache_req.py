@@ -1,0 +1,435 @@
+"""Hidden tests of 192 `cache_req`."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from judge.authoring.mutants import instead
+from judge.authoring.ownership import Ownership
+from judge.authoring.prefix_cache import PrefixCache
+from judge.authoring.sentences import NO_RESULT
+from judge.harness.compare import same
+from judge.jobs import P, default_jobs
+from judge.types import Broken, Case, EngineJob, Group, Mutant
+
+GROUPS = [
+    Group("going_on", "独自，继续", "alone, going on"),
+    Group("finished", "独自，结束", "alone, finished"),
+    Group("duplicate", "同一前缀被别人先插入", "same prefix inserted meanwhile"),
+    Group("long", "长提示，页大小 1、4、16", "long prompts, pages of 1, 4 and 16"),
+    Group("any_order", "任意调用次序", "any order of calls"),
+]
+
+# --- Cases ------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Plan:
+    """Requests by their tokens, calls (request, computed length, finished), prefixes cached before them."""
+
+    page_size: int
+    requests: list[list[int]]
+    calls: list[tuple[int, int, bool]]
+    cached: list[list[int]] = field(default_factory=list)
+
+
+def cases(rng: random.Random) -> list[Case]:
+    """About 26 cases of one to nine calls; every page size begins with the smallest lengths."""
+    found = [_case(rng, "going_on", plan) for plan in _alone(rng, finished=False)]
+    found += [_case(rng, "finished", plan) for plan in _alone(rng, finished=True)]
+    found += [_case(rng, "duplicate", plan) for plan in _duplicates(rng)]
+    for size, length in ((1, 128), (4, 256), (16, 512)):
+        found.append(_case(rng, "long", _long(rng, size, length), length))
+    found += [_case(rng, "any_order", _any_order(rng, size)) for size in (1, 2, 4, 4)]
+    return found
+
+
+def _tokens(rng: random.Random, count: int) -> list[int]:
+    return [rng.randrange(512) for _ in range(count)]
+
+
+def _alone(rng: random.Random, *, finished: bool) -> list[_Plan]:
+    """One request: one token, whole pages, a tail, a prefix that was cached before."""
+    plans = []
+    for size, length, hit in (
+        (1, 1, 0),
+        (1, rng.randrange(3, 9), 2),
+        (4, rng.randrange(1, 4), 0),
+        (4, 4 * rng.randrange(2, 4), 4),
+        (4, 4 * rng.randrange(2, 4) + rng.randrange(1, 4), rng.choice((0, 4, 8))),
+    ):
+        ids = _tokens(rng, length)
+        hit = min(hit, (length - 1) // size * size)
+        before = [ids[:hit] + _tokens(rng, size)] if hit else []
+        plans.append(_Plan(size, [ids], [(0, length, finished)], before))
+    return plans
+
+
+def _duplicates(rng: random.Random) -> list[_Plan]:
+    """Two requests that computed the same prefix, none, a part or all; the first goes on or is finished."""
+    plans = []
+    for size, common, rest, first_done, second_done in (
+        (1, 0, 3, False, False),
+        (1, 3, 2, False, False),
+        (1, 4, 0, True, False),
+        (4, 6, 3, False, True),
+        (4, 8, 0, False, False),
+        (4, 10, 0, True, False),
+    ):
+        shared = _tokens(rng, common)
+        requests = [shared + _tokens(rng, rest) for _ in range(2)]
+        calls = [(0, common + rest, first_done), (1, common + rest, second_done)]
+        plans.append(_Plan(size, requests, calls))
+    for size in (1, 4):  # the duplicate goes on, decodes and is finished after the other, or before it
+        shared = _tokens(rng, 3 * size + size // 2)
+        requests = [shared + _tokens(rng, size + 1) for _ in range(2)]
+        start, end = len(shared), len(requests[0])
+        last = [(0, end, True), (1, end, True)]
+        calls = [(0, start, False), (1, start, False), *(last if size == 1 else last[::-1])]
+        plans.append(_Plan(size, requests, calls))
+    before = _tokens(rng, 4)  # the first page was cached before both, the next two are computed twice
+    shared = before + _tokens(rng, 9)
+    plans.append(_Plan(4, [shared, list(shared)], [(0, 13, False), (1, 13, False)], [before]))
+    return plans
+
+
+def _long(rng: random.Random, size: int, length: int) -> _Plan:
+    """A long prompt twice, its first half cached before."""
+    ids = _tokens(rng, length + size // 2)
+    return _Plan(size, [ids, list(ids)], [(0, len(ids), False), (1, len(ids), False)], [ids[: length // 2]])
+
+
+def _any_order(rng: random.Random, size: int) -> _Plan:
+    """Three or four requests of one family, each called up to three times, interleaved at random."""
+    family = _tokens(rng, 4 * size)
+    requests, queues = [], []
+    for number in range(rng.randrange(3, 5)):
+        common = rng.randrange(size, 4 * size + 1)
+        ids = family[:common] + _tokens(rng, rng.randrange(1, 3 * size + 3))
+        stops = sorted(rng.sample(range(1, len(ids) + 1), min(len(ids), rng.randrange(1, 4))))
+        done = rng.random() < 0.7
+        ids = ids[: stops[-1]]
+        requests.append(ids)
+        queues.append([(number, stop, done and stop == stops[-1]) for stop in stops])
+    calls = []
+    while waiting := [queue for queue in queues if queue]:
+        calls.append(rng.choice(waiting).pop(0))
+    before = [family[: rng.randrange(1, 4) * size]] if rng.random() < 0.7 else []
+    return _Plan(size, requests, calls, before)
+
+
+def _case(rng: random.Random, group: str, plan: _Plan, measured: int | None = None) -> Case:
+    """Deal out a shuffled pool: cached prefixes first, then what each request computes; the rest is free."""
+    size = plan.page_size
+    first = {i: length for i, length, _ in reversed(plan.calls)}
+    hits = [_hit(ids[: first[i] - 1], plan.cached, size) for i, ids in enumerate(plan.requests)]
+    spare = rng.randrange(4)
+    own = [-(-len(ids) // size) - len(hit) // size for ids, hit in zip(plan.requests, hits, strict=True)]
+    num_pages = sum(own) + sum(len(ids) // size for ids in plan.cached) + spare
+    pages = rng.sample(range(num_pages), num_pages)
+
+    def deal(count: int) -> list[int]:
+        taken = [pages.pop() for _ in range(count)]
+        return [page * size + offset for page in taken for offset in range(size)]
+
+    kept = [(ids[: len(ids) // size * size], deal(len(ids) // size)) for ids in plan.cached]
+    width = max(len(ids) for ids in plan.requests) + size + 2
+    # what lies behind a request's tokens is left from others
+    table = [[rng.randrange(num_pages * size) for _ in range(width)] for _ in range(len(plan.requests) + 1)]
+    rows = rng.sample(range(len(plan.requests)), len(plan.requests))
+    requests = []
+    for i, ids in enumerate(plan.requests):
+        cached = next((locations for key, locations in kept if hits[i] and key[0] == ids[0]), [])
+        place = cached[: len(hits[i])] + deal(own[i])
+        table[rows[i]][: len(place)] = place
+        requests.append([rows[i], len(hits[i]), _int32(ids + _tokens(rng, 1))])
+    data = {
+        "page_size": size,
+        "num_pages": num_pages,
+        "table": torch.tensor(table, dtype=torch.int32),
+        "free": _int32([page * size for page in pages]),
+        "cached": [[_int32(ids), _int32(locations)] for ids, locations in kept],
+        "requests": requests,
+        "calls": [list(call) for call in plan.calls],
+    }
+    return Case(group, data, measured)
+
+
+def _hit(ids: list[int], cached: list[list[int]], size: int) -> list[int]:
+    """The longest cached prefix of ``ids`` in whole pages."""
+    best = 0
+    for key in cached:
+        length = min(len(ids), len(key) // size * size)
+        best = max(best, next((n for n in range(length) if ids[n] != key[n]), length) // size * size)
+    return ids[:best]
+
+
+def _int32(values: list[int]) -> torch.Tensor:
+    return torch.tensor(values, dtype=torch.int32)
+
+
+def trusted(case: Case) -> PrefixCache:
+    """The prefix cache as the requests found it, each with its own prefix locked."""
+    return PrefixCache(
+        case.data["page_size"],
+        [(ids.tolist(), locations.tolist()) for ids, locations in case.data["cached"]],
+        [ids.tolist()[:hit] for _, hit, ids in case.data["requests"]],
+    )
+
+
+# --- In the box -----------------------------------------------------------------------------------
+
+
+def drive(target: Any, case: dict[str, Any], io: Any) -> None:
+    """After each call: table, sorted free slots, number and length of the request's handle, cached_len."""
+    import torch
+
+    from minisgl.kvcache.base import InsertResult
+    from minisgl.scheduler.cache import CacheManager
+
+    class Handle:
+        def __init__(self, number, locations):
+            self.number, self.cached_len, self._locations = number, len(locations), locations
+
+        def get_matched_indices(self):
+            return self._locations.clone()
+
+    class Proxy:
+        step = 0
+
+        def insert_prefix(self, input_ids, indices):
+            held, number, locations = io.call("insert", self.step, input_ids, indices)
+            return InsertResult(held, Handle(number, locations))
+
+        def lock_handle(self, handle, unlock=False):
+            io.call("lock", self.step, getattr(handle, "number", None), unlock)
+
+    table = case["table"]
+    manager = CacheManager(case["num_pages"], case["page_size"], table, "naive")
+    manager.free_slots = case["free"]
+    manager.prefix_cache = proxy = Proxy()
+    requests = []
+    for number, (row, hit, ids) in enumerate(case["requests"]):
+        handle = Handle(number, table[row, :hit].clone())
+        requests.append(io.obj(uid=number, table_idx=row, cache_handle=handle, every_id=ids))
+    for step, (number, length, finished) in enumerate(case["calls"]):
+        req, proxy.step = requests[number], step
+        req.input_ids, req.cached_len, req.device_len = req.every_id[: length + 1], length, length + 1
+        target(manager, req, finished=finished)
+        held, free = req.cache_handle, manager.free_slots
+        if isinstance(free, torch.Tensor):
+            free = free.sort().values
+        seen = [getattr(held, "number", None), getattr(held, "cached_len", None), req.cached_len]
+        io.emit([table, free, *seen])
+
+
+# --- Outside again: the checker -----------------------------------------------------------------
+
+
+def check(case: Case, expected: list[Any], got: list[Any]) -> Broken | None:
+    """Call by call: first what the cache was asked, then pages and rows, then the request itself."""
+    calls, requests = case.data["calls"], case.data["requests"]
+    due_log, log = _by_step(expected[-1], len(calls)), _by_step(got[-1], len(calls))
+    if [_width(value) for value in got[:-1]] != [_width(value) for value in expected[:-1]]:
+        return Broken(1, NO_RESULT)
+    if sum(map(len, log)) != len(got[-1]):
+        zh, en = "前缀缓存在调用之外被用过。", "The prefix cache was used outside of the calls."
+        return Broken(1, {"zh": zh, "en": en})
+    owners = Ownership(
+        page_size=case.data["page_size"],
+        reading={row: len(ids) - 1 for row, _, ids in requests},
+        cached={place for _, locations in case.data["cached"] for place in locations.tolist()},
+        row_rule=3,
+        page_rule=4,
+    )
+    handles = list(range(len(requests)))
+    for step, (number, _, finished) in enumerate(calls):
+        due, seen, row = expected[step], got[step], requests[number][0]
+        broken = _check_cache_calls(handles[number], due_log[step], log[step], finished)
+        if broken:
+            return broken
+        handles[number] = due[2]
+        owners.cached |= set(due_log[step][0][3].tolist())
+        if finished:
+            del owners.reading[row]
+        broken = owners.check((due[0], due[1]), seen[0], seen[1]) or _check_request(due, seen, finished)
+        if broken:
+            return broken
+    return None
+
+
+def _width(value: Any) -> int | None:
+    return len(value) if isinstance(value, list) else None
+
+
+def _by_step(log: list[list[Any]], steps: int) -> list[list[list[Any]]]:
+    """The log in one list a call. The box gives the number of the call, so it may be anything."""
+    return [[entry for entry in log if type(entry[0]) is int and entry[0] == step] for step in range(steps)]
+
+
+def _check_cache_calls(old: int, due: list[list[Any]], log: list[list[Any]], finished: bool) -> Broken | None:
+    inserts = [place for place, entry in enumerate(log) if entry[1] == "insert"]
+    if len(inserts) != 1:
+        zh = f"一次调用里 `insert_prefix` 被调用了 {len(inserts)} 次，应当是 1 次。"
+        en = f"`insert_prefix` is called {len(inserts)} times in one call; once is due."
+        return Broken(1, {"zh": zh, "en": en})
+    if any(entry[1] == "unlock" for entry in log[: inserts[0]]):
+        zh, en = (
+            "解锁在插入之前：旧前缀可能已被淘汰。",
+            "unlock came before insert: the old prefix may be gone.",
+        )
+        return Broken(1, {"zh": zh, "en": en})
+    if broken := _check_insert(due[0], log[inserts[0]]):
+        return broken
+    locked = [entry[2] for entry in log if entry[1] == "lock"]
+    unlocked = [entry[2] for entry in log if entry[1] == "unlock"]
+    if unlocked != [old]:
+        zh = "插入之后没有恰好解锁一次 `old`，它锁着的页不再能被淘汰。"
+        en = "`old` is not unlocked exactly once after the insertion; what it locks can never be evicted."
+        return Broken(1, {"zh": zh, "en": en})
+    fresh = [entry[2] for entry in due if entry[1] == "lock"]
+    if locked == fresh:
+        return None
+    if finished:
+        zh = "请求已经结束，却还锁着一个句柄，这些页不再能被淘汰。"
+        en = "The request is finished, and yet it locks a handle: these pages can never be evicted."
+        return Broken(2, {"zh": zh, "en": en})
+    zh = "请求还要继续，`new` 却没有恰好上锁一次：它用着的 KV 可能被淘汰。"
+    en = "The request goes on, but `new` is not locked exactly once: KV in use may be evicted."
+    return Broken(2, {"zh": zh, "en": en})
+
+
+def _check_insert(due: list[Any], new: list[Any]) -> Broken | None:
+    """Compare what the cache took: whole pages of tokens, and the locations of those that it did not hold."""
+    if len(new[2]) != len(due[2]):
+        zh, en = ("少", "Fewer") if len(new[2]) < len(due[2]) else ("多", "More")
+        zh = f"插入的 token 比算好的{zh}：应为 [0, req.cached_len)。"
+        en = f"{en} tokens are inserted than are computed: [0, req.cached_len) is due."
+        return Broken(1, {"zh": zh, "en": en})
+    if not same(due[2:], new[2:]):
+        zh = "插入的 token 或位置不是这个请求的 [0, req.cached_len)。"
+        en = "The tokens or locations inserted are not [0, req.cached_len) of this request."
+        return Broken(1, {"zh": zh, "en": en})
+    return None
+
+
+def _check_request(due: list[Any], seen: list[Any], finished: bool) -> Broken | None:
+    if not finished and not same(due[2:4], seen[2:4]):
+        zh, en = (
+            "请求还要继续，持有的却不是 `new`。",
+            "The request goes on, but the handle that it holds is not `new`.",
+        )
+        return Broken(2, {"zh": zh, "en": en})
+    if not same(due[4], seen[4]):
+        zh, en = (
+            "`req.cached_len` 变了；这里只改 `req.cache_handle`。",
+            "`req.cached_len` is changed; only `req.cache_handle` is to.",
+        )
+        return Broken(2, {"zh": zh, "en": en})
+    return None
+
+
+# --- Engine and mutants -------------------------------------------------------------------------
+
+
+def engine_jobs() -> list[EngineJob]:
+    """The default runs, and identical prompts in one batch: both compute the same prefix."""
+    twins = [[P(0, 8), P(0, 8)], [P(1, 10), P(1, 10), P(1, 10)]]
+    return [
+        *default_jobs(),
+        *(
+            EngineJob(name=f"identical prompts, page size {size}", calls=twins, page_size=size, slots=64)
+            for size in (1, 4)
+        ),
+    ]
+
+
+_RIGHT = """\
+def cache_req(self, req, *, finished):
+    row = self.page_table[req.table_idx]
+    old, end = req.cache_handle, req.cached_len
+    cached_len, new = self.prefix_cache.insert_prefix(req.input_ids[:end], row[:end].clone())
+    self.unlock(old)
+    copy = row[old.cached_len:cached_len].clone()
+    if not finished:
+        row[old.cached_len:cached_len] = new.get_matched_indices()[old.cached_len:cached_len]
+        req.cache_handle = new
+        self.lock(new)
+    self._free(copy)
+    if finished:
+        self._free(row[new.cached_len:end])
+"""
+_REMAP = "        row[old.cached_len:cached_len] = new.get_matched_indices()[old.cached_len:cached_len]\n"
+
+MUTANTS = [
+    Mutant(
+        "a",
+        instead(_RIGHT, "    self._free(copy)\n", ""),
+        zh="重复的页没有归还，泄漏了。",
+        en="These pages have no owner now.",
+    ),
+    Mutant(
+        "b",
+        instead(_RIGHT, "    if finished:\n        self._free(row", "    if True:\n        self._free(row"),
+        zh="请求还要用尾页。",
+        en="The request still writes there.",
+    ),
+    Mutant(
+        "c",
+        instead(
+            instead(_RIGHT, "    self.unlock(old)\n", ""),
+            "    cached_len, new",
+            "    self.unlock(old)\n    cached_len, new",
+        ),
+        zh="先解锁，旧前缀可能被淘汰。",
+        en="Unlocked, the old prefix may be evicted.",
+    ),
+    Mutant(
+        "d",
+        instead(_RIGHT, "        self.lock(new)\n", ""),
+        zh="新句柄没加锁，使用中会被淘汰。",
+        en="KV in use may be evicted.",
+    ),
+    Mutant(
+        "e",
+        instead(_RIGHT, _REMAP, ""),
+        zh="页表行仍指向刚释放的页。",
+        en="The row points at pages just freed.",
+    ),
+    Mutant(
+        "f",
+        instead(
+            instead(_RIGHT, "    copy = row[old.cached_len:cached_len].clone()\n", ""),
+            "self._free(copy)",
+            "self._free(row[old.cached_len:cached_len])",
+        ),
+        zh="切片是视图：改写行之后再释放，释放的是缓存的页。",
+        en="A slice is a view: freed after the row is rewritten, it frees the cache's pages.",
+    ),
+    Mutant(
+        "g",
+        instead(_RIGHT, "        self._free(row[new.cached_len:end])\n", "        pass\n"),
+        zh="请求结束，不满一页的尾巴没有归还。",
+        en="The request is finished, and its tail that fills no page is not given back.",
+    ),
+    Mutant(
+        "h",
+        instead(
+            _RIGHT,
+            "new.get_matched_indices()[old.cached_len:cached_len]",
+            "new.get_matched_indices()[: cached_len - old.cached_len]",
+        ),
+        zh="应取 `[old.cached_len, cached_len)`，不是句柄的前几项。",
+        en="Take [old.cached_len, cached_len) of the handle, not its first entries.",
+    ),
+    Mutant(
+        "i",
+        instead(_RIGHT, "    self._free(copy)\n", "    self._free(row[:cached_len] if finished else copy)\n"),
+        zh="`[0, old.cached_len)` 属于缓存，不能归还。",
+        en="`[0, old.cached_len)` belongs to the cache: it is not yours to free.",
+    ),
+]
