@@ -45,8 +45,8 @@ class Hidden:
         return sorted(cases, key=lambda case: order[case.group])
 
     def trusted(self, case: Case) -> object:
-        """A fresh object that answers ``io.call``; one without methods when the exercise needs none."""
-        return self.make_trusted(case) if self.make_trusted else object()
+        """A fresh object that answers ``io.call``; None when the exercise needs none."""
+        return self.make_trusted(case) if self.make_trusted else None
 
 
 def load_hidden(exercise: Exercise) -> Hidden:

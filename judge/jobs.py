@@ -6,6 +6,14 @@ from judge.types import EngineJob
 
 VOCAB = 512
 
+TEXT_PROMPTS = (
+    "从前，有一只小猫",
+    "从前，有一位老人",
+    "Once upon a time, there was a little",
+    "Once upon a time, there was an old",
+)
+"""What the bundled model continues unless an exercise brings its own; each pair shares a prefix."""
+
 
 def P(i: int, n: int) -> list[int]:
     """Prompt ``i`` of ``n`` tokens: ``(37 * i + 11 * j + 3) % 512`` for j in 0..n-1."""

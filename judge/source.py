@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from judge.exercises import Exercise
 from judge.i18n import both
+from judge.sandbox import Parameter
 from judge.starter import origin_of
 from judge.types import Text
 
@@ -96,7 +97,9 @@ def _check_target(exercise: Exercise, tree: ast.Module) -> None:
     elif not isinstance(node, ast.FunctionDef):
         raise CannotJudge(both("verdict.ce_function_due", name=name, line=node.lineno), node.lineno)
     else:
-        _check_signature(exercise, node, _reference(exercise), method=exercise.module is not None)
+        reference = _reference(exercise)
+        assert not isinstance(reference, ast.ClassDef)
+        _check_signature(node, reference, method=exercise.module is not None)
 
 
 def _check_members(exercise: Exercise, node: ast.ClassDef) -> None:
@@ -110,7 +113,7 @@ def _check_members(exercise: Exercise, node: ast.ClassDef) -> None:
     bound = {name for statement in node.body for name in _bound_names(statement)}
     for member in wanted:
         if member in own:
-            _check_signature(exercise, own[member], due[member], method=True)
+            _check_signature(own[member], due[member], method=True)
         elif member not in bound:
             name = f"{exercise.name}.{member}"
             raise CannotJudge(both("verdict.ce_missing", name=name), node.lineno)
@@ -119,6 +122,24 @@ def _check_members(exercise: Exercise, node: ast.ClassDef) -> None:
 def _reference(exercise: Exercise) -> _Function | ast.ClassDef:
     origin = origin_of(exercise)
     return origin.definition(exercise.qualname)
+
+
+def signature(exercise: Exercise) -> str:
+    """How the statement writes the target, for example ``cache_req(self, req, *, finished)``."""
+    reference = _reference(exercise)
+    return exercise.name if isinstance(reference, ast.ClassDef) else _spelled(reference)
+
+
+def parameters(exercise: Exercise) -> list[Parameter] | None:
+    """What the sandbox compares the function with; None for a class. The name of ``self`` is free."""
+    reference = _reference(exercise)
+    if isinstance(reference, ast.ClassDef):
+        return None
+    due = _parameters(reference, exercise.module is not None)
+    found = [Parameter(name, "POSITIONAL_OR_KEYWORD", name in due.optional) for name in due.positional]
+    if due.positional[:1] == ["self"]:
+        found[0] = Parameter("self", "POSITIONAL_ONLY")
+    return found + [Parameter(name, "KEYWORD_ONLY", name in due.optional) for name in due.keyword]
 
 
 @dataclass(frozen=True)
@@ -143,11 +164,8 @@ def _parameters(node: _Function, method: bool) -> _Parameters:
     return _Parameters(positional, keyword, optional, given.vararg is not None, given.kwarg is not None)
 
 
-def _check_signature(
-    exercise: Exercise, node: _Function, reference: _Function | ast.ClassDef, *, method: bool
-) -> None:
+def _check_signature(node: _Function, reference: _Function, *, method: bool) -> None:
     """Every call that the statement allows must be possible."""
-    assert not isinstance(reference, ast.ClassDef)
     due, own = _parameters(reference, method), _parameters(node, method)
     names = {*own.positional, *own.keyword}
     fits = own.positional[: len(due.positional)] == due.positional or (
@@ -158,8 +176,12 @@ def _check_signature(
     fits &= all(name in own.optional or name in due.keyword for name in extra)
     fits &= all(name in own.optional for name in due.optional if name in names)
     if not fits:
-        wanted = f"{node.name}({ast.unparse(_bare(reference))})"
+        wanted = _spelled(reference)
         raise CannotJudge(both("verdict.ce_signature", line=node.lineno, wanted=wanted), node.lineno)
+
+
+def _spelled(reference: _Function) -> str:
+    return f"{reference.name}({ast.unparse(_bare(reference))})"
 
 
 def _bare(reference: _Function) -> ast.arguments:

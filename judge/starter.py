@@ -1,7 +1,8 @@
 """What a learner starts from: the solution's signature, docstring and hints, without its body.
 
-Marked hints are comment lines ``# hint: <zh> | <en>`` in the solution's body. A find-the-bug exercise starts
-from the wrong function in its own folder instead.
+Marked hints are comment lines ``# hint: <zh> | <en>`` in the solution's body. The engine's own functions have
+none: there the exercise's rules take their place. A find-the-bug exercise starts from the wrong function in its
+folder.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import builtins
 import io
 import textwrap
 import tokenize
+from collections.abc import Sequence
 from pathlib import Path
 
 from judge.exercise_toml import ExerciseError
@@ -34,7 +36,8 @@ def starter(exercise: Exercise, lang: str) -> str:
     if isinstance(node, ast.ClassDef):
         body = origin.class_skeleton(node, exercise.members, lang)
     else:
-        body = origin.function_skeleton(node, lang)
+        rules = [] if exercise.module is None else [f"{r.number}. {r.text[lang]}" for r in exercise.rules]
+        body = origin.function_skeleton(node, lang, rules)
     imports = origin.imports_for(node, exercise.members)
     parts = [title, "\n".join(imports) + "\n"] if imports else [title]
     return "\n".join(parts) + "\n\n" + body
@@ -73,14 +76,14 @@ class Origin:
         assert node is not None
         return node
 
-    def function_skeleton(self, node: _Function, lang: str) -> str:
-        """Decorators, signature, docstring, hints, ``raise NotImplementedError``; not indented."""
+    def function_skeleton(self, node: _Function, lang: str, rules: Sequence[str] = ()) -> str:
+        """Decorators, signature, docstring, hints, ``rules``, ``raise NotImplementedError``; not indented."""
         docstring = _docstring_node(node)
         lines = self._header(node)
         if docstring is not None:
             lines += self.lines[docstring.lineno - 1 : docstring.end_lineno]
         lines = textwrap.dedent("\n".join(lines)).splitlines()
-        lines += [f"    # {hint}" for hint in self._hints(node, lang)]
+        lines += [f"    # {hint}" for hint in (*self._hints(node, lang), *rules)]
         lines += [f"    raise NotImplementedError  # {t('verdict.starter_here', lang)}"]
         return "\n".join(lines) + "\n"
 

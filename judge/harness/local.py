@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import time
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
@@ -29,30 +30,21 @@ class TrustedFault(Exception):
 
 
 class Collaborator:
-    """The trusted object of one case as the box may call it: public methods by name, refusals kept.
+    """A trusted object as a box may see it: its public methods, save its report."""
 
-    ``handle(name, args)`` raises CaseOver once the trusted object has refused a call.
-    """
+    def __init__(self, trusted: object) -> None:
+        self._trusted = trusted
 
-    def __init__(self, hidden: Hidden, case: Case) -> None:
-        self._trusted = hidden.trusted(case)
-        self.refused: Broken | None = None
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name == "report":
+            raise AttributeError(name)
+        return getattr(self._trusted, name)
 
-    def handle(self, name: str, args: list[Any]) -> Any:
-        """Answer ``io.call(name, *args)``. AttributeError for a name that the drive cannot have asked for."""
-        method = None if name.startswith("_") or name == "report" else getattr(self._trusted, name, None)
-        if not callable(method):
-            raise AttributeError(f"the trusted object has no method {name!r}")
-        try:
-            return method(*args)
-        except Refused as refusal:
-            self.refused = refusal.broken
-            raise CaseOver from None
 
-    def finish(self, emitted: list[Any]) -> list[Any]:
-        """The emitted values, and last the trusted object's own report where it gives one."""
-        report = getattr(self._trusted, "report", None)
-        return [*emitted, roundtrip(report())] if callable(report) else emitted
+def with_report(trusted: object, emitted: list[Any]) -> list[Any]:
+    """The emitted values, and last the trusted object's own report where it gives one."""
+    report = getattr(trusted, "report", None)
+    return [*emitted, roundtrip(report())] if callable(report) else emitted
 
 
 class LocalIO(CaseIO):
@@ -63,25 +55,30 @@ class LocalIO(CaseIO):
         self._filename = filename
         self.notes: list[Raised] = []
         self.emitted: list[Any] = []
+        self.refused: Broken | None = None
 
     def emit(self, value: Any) -> None:
         self.emitted.append(roundtrip(value))
 
     def call(self, name: str, *args: Any) -> Any:
-        return roundtrip(self._collaborator.handle(name, roundtrip(list(args))))
+        try:
+            return roundtrip(getattr(self._collaborator, name)(*roundtrip(list(args))))
+        except Refused as refusal:
+            self.refused = refusal.broken
+            raise CaseOver from None
 
 
 def run_local(hidden: Hidden, target: Any, case: Case, filename: str) -> Answer:
     """Drive ``target`` through one case in this process. Only for code that we wrote."""
-    collaborator = Collaborator(hidden, case)
-    io = LocalIO(collaborator, filename)
+    trusted = hidden.trusted(case)
+    io = LocalIO(Collaborator(trusted), filename)
     try:
         hidden.drive(target, roundtrip(case.data), io)
     except CaseOver:
-        return Answer(refused=collaborator.refused)
+        return Answer(refused=io.refused)
     except Exception as error:
         return Answer(raised=describe(error, filename))
-    return Answer(emitted=collaborator.finish(io.emitted))
+    return Answer(emitted=with_report(trusted, io.emitted))
 
 
 def load_reference(exercise: Exercise) -> Any:
@@ -101,12 +98,13 @@ def load_target(exercise: Exercise, source: str, filename: str) -> Any:
         raise TrustedFault(f"{filename}: {type(error).__name__}: {error}") from error
 
 
-def expected_answer(hidden: Hidden, reference: Any, case: Case) -> list[Any]:
-    """What the reference emits. Raises TrustedFault when the reference does not get through the case."""
+def expected_answer(hidden: Hidden, reference: Any, case: Case) -> tuple[list[Any], float]:
+    """What the reference emits, and its CPU seconds. Raises TrustedFault when it does not get through."""
+    start = time.thread_time()
     answer = run_local(hidden, reference, case, str(hidden.exercise.solution_path))
     if answer.raised is not None:
         raised = answer.raised
         raise TrustedFault(f"{hidden.exercise.key}: the reference raises {raised.name}: {raised.message}")
     if answer.refused is not None:
         raise TrustedFault(f"{hidden.exercise.key}: the reference is refused: {answer.refused.text['en']}")
-    return answer.emitted
+    return answer.emitted, time.thread_time() - start

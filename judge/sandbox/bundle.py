@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import importlib.util
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
@@ -36,7 +36,7 @@ class Targeted(Protocol):
     def target(self) -> str: ...
 
     @property
-    def members(self) -> list[str]: ...
+    def members(self) -> Sequence[str]: ...
 
 
 class UnknownTarget(LookupError):

@@ -1,12 +1,12 @@
 """The engine program: one LLM, its generate calls with the learner's function installed, and what came of it.
 
-Runs inside a box, and for comparison in a box without a learner. A job is plain data that engine_run.py makes:
+Runs inside a box, and for comparison in a box without a learner. A job is plain data, see engine_run.py:
 
 - ``exercise``: slug, place, target, members.
 - ``model``: ``{"tiny_seed": int}`` (T0) or ``{"name": str}`` (a model folder, as the engine knows it).
 - ``calls``: for each generate call the prompts, lists of token ids; ``sampling``: fields of SamplingParams.
-- ``settings``: what the LLM is made with. ``trace``: whether to send all events. ``margins``: whether to watch how
-  close the two best tokens are.
+- ``settings``: what the LLM is made with. ``trace``: whether to send all events.
+- ``margins``: whether to watch how close the two best tokens are.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ def run(job: dict[str, Any], functions: Mapping[str, Any], emit: Emit) -> dict[s
     """Run ``job`` with ``functions`` (by the target's name) and return plain data.
 
     ``emit`` gets ``{"tokens": [call, prompt, token]}`` for each token as it is generated and, when asked for,
-    ``{"trace": [events]}``. Returns ``tokens`` (call, prompt, token ids), ``schedule``, ``admitted``, ``evicted``,
-    ``pages``, ``integrity`` (empty or what is wrong), ``margin``; or ``{"told": {"key", "values"}}`` when the
-    engine cannot do what the function says.
+    ``{"trace": [events]}``. Returns ``tokens`` (call, prompt, token ids), ``schedule``, ``admitted``,
+    ``evicted``, ``pages``, ``integrity`` (empty or what is wrong), ``margin``; or ``{"told": {"key",
+    "values"}}`` when the engine cannot do what the function says.
     """
     exercise = job["exercise"]
     spec = SwapSpec(exercise["slug"], exercise["place"], exercise["target"], tuple(exercise["members"]))

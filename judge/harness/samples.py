@@ -1,0 +1,49 @@
+"""The public samples: run in the box, shown in full."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+
+from judge.exercises import Exercise
+from judge.i18n import both
+from judge.sandbox import Box, SampleAnswer
+from judge.types import SampleResult, Text
+
+
+def run_samples(exercise: Exercise, box: Box) -> list[SampleResult]:
+    """Run every sample on the loaded submission. Raises Stopped."""
+    titles = _titles(exercise.samples)
+    return [_shown(answer, titles.get(answer.name, {})) for answer in box.samples(exercise.samples)]
+
+
+def _shown(answer: SampleAnswer, title: Text) -> SampleResult:
+    return SampleResult(
+        name=answer.name,
+        ok=answer.ok,
+        title=title or {"zh": answer.name, "en": answer.name},
+        line=answer.line,
+        assertion=answer.assertion,
+        expected=answer.expected,
+        got=answer.got,
+        message=_message(answer),
+        stdout=answer.stdout,
+    )
+
+
+def _message(answer: SampleAnswer) -> Text:
+    if answer.raised_line is not None:
+        return both("verdict.sample_raised", line=answer.raised_line, message=answer.message)
+    return _two_lines(answer.message) if answer.message else {}
+
+
+def _titles(source: str) -> dict[str, Text]:
+    """A sample's docstring is its title: a line of Chinese, a line of English."""
+    tests = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
+    docstrings = {test.name: ast.get_docstring(test) for test in tests}
+    return {name: _two_lines(inspect.cleandoc(text)) for name, text in docstrings.items() if text}
+
+
+def _two_lines(text: str) -> Text:
+    zh, _, en = text.partition("\n")
+    return {"zh": zh.strip(), "en": en.strip() or zh.strip()}
