@@ -1,7 +1,7 @@
 """Random requests on CacheManager: each page has one owner, and each row reads the KV of its own tokens.
 
-The KV pool is a dict from a location to the sequence whose last token was computed there. So a row that points
-at a page which has got another owner is seen at once, even where all page counts balance.
+The KV pool is a dict from a location to the sequence whose last token was computed there. So a row that
+points at a page with another owner is seen at once, even where all page counts balance.
 """
 
 import torch
