@@ -25,7 +25,7 @@ def paged_attention(
 ) -> torch.Tensor:
     """Causal attention of several requests whose keys and values are scattered over a pool.
 
-    Requests with equally many queries, such as all decodes, run as one call, padded to the longest.
+    Requests with equally many queries, such as all decodes, run together, padded to the longest.
 
     Args:
         q: [N, heads, head_dim], request after request; query head h uses KV head h // (heads / kv_heads).
@@ -38,31 +38,37 @@ def paged_attention(
     Returns:
         [N, heads, head_dim] in q's dtype; the softmax is computed in float32.
     """
+
+    def attend(q: torch.Tensor, table: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        """R requests with n queries each, q [R, n, heads, head_dim], padded to the longest one's keys."""
+        n, visible = q.shape[1], lengths.view(-1, 1, 1)
+        if n > 1:  # the queries are the last positions: only the last of them sees every key
+            visible = visible - torch.arange(n - 1, -1, -1, device=q.device).view(-1, 1)
+        mask = torch.arange(table.shape[1], device=q.device) < visible  # [R, n, keys]
+        # What is undefined points to the request's own first token instead: a place that exists.
+        locations = torch.where(mask[:, -1], table, table[:, :1]).flatten()
+        k = k_cache.index_select(0, locations).view(*table.shape, *k_cache.shape[1:])
+        v = v_cache.index_select(0, locations).view(*table.shape, *v_cache.shape[1:])
+        return F.scaled_dot_product_attention(
+            q.transpose(1, 2),
+            k.transpose(1, 2),
+            v.transpose(1, 2),
+            attn_mask=mask.unsqueeze(1),
+            scale=scale,
+            enable_gqa=True,
+        ).transpose(1, 2)
+
+    if len(q) == len(page_table):  # one query each, as in every decode batch
+        return attend(q.unsqueeze(1), page_table, cache_seqlens).flatten(0, 1)
     requests_with: dict[int, list[int]] = {}  # number of queries -> requests
     for i, (start, end) in enumerate(pairwise(cu_seqlens_q.tolist())):
         requests_with.setdefault(end - start, []).append(i)
     out = torch.empty_like(q)
     for n, requests in requests_with.items():
         rows = torch.tensor(requests, device=q.device)
-        lengths = cache_seqlens[rows].view(-1, 1)
-        keys = torch.arange(int(lengths.max()), device=q.device)
-        tokens = (cu_seqlens_q[rows].view(-1, 1) + torch.arange(n, device=q.device)).flatten()
-        # What is undefined points to the request's own first token instead: somewhere that exists.
-        table = page_table[rows, : len(keys)]
-        locations = torch.where(keys < lengths, table, table[:, :1]).flatten()
-        k = k_cache.index_select(0, locations).view(len(rows), len(keys), *k_cache.shape[1:])
-        v = v_cache.index_select(0, locations).view(len(rows), len(keys), *v_cache.shape[1:])
-        last_visible = lengths - n + torch.arange(n, device=q.device)  # [rows, n]
-        mask = keys <= last_visible.unsqueeze(-1)  # [rows, n, keys]
-        result = F.scaled_dot_product_attention(
-            q[tokens].view(len(rows), n, *q.shape[1:]).transpose(1, 2),
-            k.transpose(1, 2),
-            v.transpose(1, 2),
-            attn_mask=mask.unsqueeze(1),
-            scale=scale,
-            enable_gqa=True,
-        )
-        out[tokens] = result.transpose(1, 2).flatten(0, 1)
+        lengths = cache_seqlens[rows]
+        tokens = cu_seqlens_q[rows].view(-1, 1) + torch.arange(n, device=q.device)
+        out[tokens] = attend(q[tokens], page_table[rows, : int(lengths.max())], lengths)
     return out
 
 
@@ -83,6 +89,9 @@ class TorchBackend(BaseAttnBackend):
 
     def __init__(self, kv_cache: BaseKVCachePool, page_table: torch.Tensor, head_dim: int) -> None:
         self.kv_cache = kv_cache
+        layers = range(kv_cache.num_layers)
+        self._k_slots = [kv_cache.k_cache(i).flatten(0, 1) for i in layers]  # [slots, kv_heads, head_dim]
+        self._v_slots = [kv_cache.v_cache(i).flatten(0, 1) for i in layers]
         self.page_table = page_table
         self.scale = head_dim**-0.5
 
@@ -108,8 +117,8 @@ class TorchBackend(BaseAttnBackend):
         self.kv_cache.store_kv(k, v, metadata.out_loc, layer_id)
         return paged_attention(
             q,
-            self.kv_cache.k_cache(layer_id).flatten(0, 1),
-            self.kv_cache.v_cache(layer_id).flatten(0, 1),
+            self._k_slots[layer_id],
+            self._v_slots[layer_id],
             metadata.page_table,
             metadata.cu_seqlens_q,
             metadata.cache_seqlens,

@@ -13,7 +13,15 @@ import torch
 from ..attention import create_attention_backend
 from ..core import Batch, Context, Req, SamplingParams, reset_global_ctx, set_global_ctx
 from ..kvcache import create_kv_cache
-from ..models import ModelConfig, create_model, fill_model, load_weights, merge_projections, resolve_model
+from ..models import (
+    ModelConfig,
+    column_major,
+    create_model,
+    fill_model,
+    load_weights,
+    merge_projections,
+    resolve_model,
+)
 from ..utils import align_up, cdiv
 from .config import EngineConfig
 from .sample import BatchSamplingArgs, Sampler
@@ -95,6 +103,8 @@ class Engine:
             pairs, origin = merge_projections(moved), "the state dict"
         else:
             pairs, origin = load_weights(self.model_path, self.device, self.dtype), str(self.model_path)
+        if on_cpu:
+            pairs = column_major(pairs)
         fill_model(self.model, pairs, tied=self.model_config.tie_word_embeddings, origin=origin)
 
         self.num_pages = self._plan_num_pages(config, free_before, longest)

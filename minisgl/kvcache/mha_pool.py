@@ -30,8 +30,9 @@ class MHAKVCache(BaseKVCachePool):
             (2, num_layers, num_pages + 1, page_size, num_kv_heads, head_dim), dtype=dtype, device=device
         )
         self._k_buffer, self._v_buffer = self._kv_buffer[0], self._kv_buffer[1]
-        # The same memory as [layers, slots, kv_heads, head_dim], which a location indexes directly.
-        self._k_slots, self._v_slots = self._k_buffer.flatten(1, 2), self._v_buffer.flatten(1, 2)
+        # The same memory, each layer as [slots, kv_heads, head_dim], which a location indexes directly.
+        self._k_slots = self._k_buffer.flatten(1, 2).unbind(0)
+        self._v_slots = self._v_buffer.flatten(1, 2).unbind(0)
 
     @property
     def buffer(self) -> torch.Tensor:

@@ -4,13 +4,14 @@ from .base import BaseLLMModel
 from .config import ModelConfig, RotaryConfig
 from .locate import cache_folder, resolve_model
 from .register import create_model
-from .weight import fill_model, load_weights, merge_projections
+from .weight import column_major, fill_model, load_weights, merge_projections
 
 __all__ = [
     "BaseLLMModel",
     "ModelConfig",
     "RotaryConfig",
     "cache_folder",
+    "column_major",
     "create_model",
     "fill_model",
     "load_weights",
