@@ -1,8 +1,8 @@
 """The engine part: the learner's function in the engine, compared with the reference in the same engine.
 
 Verdicts are taken on T0, a random model from a fresh seed, so that tokens cannot be known beforehand. Text
-and speed come from the bundled model, whose tokens are compared, too. Both sides run in boxes; what they answer
-is compared here.
+and speed come from the bundled model, whose tokens are compared, too. Both sides run in boxes; what these
+answer is compared here.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from judge.exercise_toml import ExerciseError
 from judge.exercises import Exercise
 from judge.types import Broken, Case, EngineJob, Group, Mutant
 
+_FUTURE = "from __future__ import annotations\n\n"  # the names in the annotations stay outside of the box
 Check = Callable[[Case, list[Any], list[Any]], Broken | None]
 
 
@@ -67,7 +68,7 @@ def load_hidden(exercise: Exercise) -> Hidden:
         groups=groups,
         make_cases=_get(module, exercise, "cases", "a function (rng) -> list[Case]"),
         drive=drive,
-        drive_source=inspect.getsource(drive),
+        drive_source=_FUTURE + inspect.getsource(drive),
         check=getattr(module, "check", None) or _same_values(getattr(module, "DEFAULT_RULE", 1)),
         mutants=mutants,
         make_trusted=getattr(module, "trusted", None),

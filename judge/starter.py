@@ -1,8 +1,8 @@
 """What a learner starts from: the solution's signature, docstring and hints, without its body.
 
 Marked hints are comment lines ``# hint: <zh> | <en>`` in the solution's body. The engine's own functions have
-none: there the exercise's rules take their place. A find-the-bug exercise starts from the wrong function in its
-folder.
+none: there the exercise's rules take their place. A find-the-bug exercise starts from the wrong function in
+its folder.
 """
 
 from __future__ import annotations
