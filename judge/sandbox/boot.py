@@ -80,7 +80,7 @@ def message(
 def start(
     sock: socket.socket, *, home: str, stdout: int, stderr: int, extra: tuple[int, ...] = ()
 ) -> subprocess.Popen[bytes]:
-    """Start the process with ``sock`` (and ``extra``) as its descriptors; the caller sends it ``message(...)``."""
+    """Start the process with these descriptors; the caller sends ``message(...)`` on ``sock``'s other end."""
     return subprocess.Popen(
         [sys.executable, "-S", "-s", "-P", "-c", BOOT, str(sock.fileno())],
         stdin=subprocess.DEVNULL,

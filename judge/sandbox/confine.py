@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import random
 import resource
@@ -32,8 +31,8 @@ def separate() -> None:
 def confine(order: dict[str, Any], fds: tuple[int, int], shared: dict[str, Any]) -> None:
     """Scratch folder, descriptors, user, capabilities, limits, state, and last the system call filter.
 
-    ``order``: ``uid`` (None in a user namespace), ``cpu_s`` (whole seconds), ``memory_mb`` (None where a control
-    group limits memory). ``fds``: frames and standard output. ``shared``: the filter, and how much data the
+    ``order``: ``uid`` (None in a user namespace), ``cpu_s`` (whole seconds), ``memory_mb`` (None where a
+    control group does). ``fds``: frames and standard output. ``shared``: the filter, and how much data the
     zygote has.
     """
     rootfs.mount_box(_BOX_MB)
@@ -96,4 +95,3 @@ def _state() -> None:
     sys.stdin = open(0, closefd=False)  # noqa: SIM115 - the box's own, for as long as it lives
     sys.stdout = open(1, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", 1, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
-    gc.enable()

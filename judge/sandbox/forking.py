@@ -16,7 +16,7 @@ from judge.sandbox import syscalls as sys_
 _MESSAGE = 65536
 _FDS = 3
 EXIT = struct.Struct("<ciddq")
-"""On a control socket when a process has ended: b"E", wait status, user and system seconds, peak memory (KB)."""
+"""When a process has ended: b"E", wait status, user and system seconds, peak memory (KB)."""
 PID = b"P"
 GO = b"G"
 FAILED = b"X"

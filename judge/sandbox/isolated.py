@@ -8,6 +8,7 @@ import select
 import signal
 import socket
 import time
+from pathlib import Path
 
 from judge.sandbox import cgroup, forking
 from judge.sandbox.limits import Exit
@@ -81,8 +82,8 @@ def receive_pid(control: socket.socket) -> tuple[int, int]:
     message, fds, _, _ = socket.recv_fds(control, 64, 1)
     if message != forking.PID or len(fds) != 1:
         raise OSError("the template ended before it forked")
-    with open(f"/proc/self/fdinfo/{fds[0]}") as file:
-        numbers = [int(line.split()[1]) for line in file if line.startswith("Pid:")]
+    lines = Path(f"/proc/self/fdinfo/{fds[0]}").read_text().splitlines()
+    numbers = [int(line.split()[1]) for line in lines if line.startswith("Pid:")]
     if not numbers or numbers[0] <= 0:
         os.close(fds[0])
         raise OSError("the box has ended already")

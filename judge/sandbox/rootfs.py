@@ -1,7 +1,7 @@
-"""The file system that boxes see: Python's library, installed packages, the bundled models, and an empty /box.
+"""The file system that boxes see: Python's library, installed packages, the bundled models, and /box.
 
-Built once by the zygote in a mount namespace of its own, read-only, and then made its root: the host's tree is
-no longer reachable from any process of the sandbox.
+Built once by the zygote in a mount namespace of its own, read-only, and then made its root: the host's tree
+is no longer reachable from any process of the sandbox.
 """
 
 from __future__ import annotations

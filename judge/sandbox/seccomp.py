@@ -17,7 +17,8 @@ mmap munmap mremap mprotect madvise brk mincore membarrier
 futex futex_waitv set_robust_list get_robust_list rseq set_tid_address gettid getpid getppid getuid geteuid
 getgid getegid getpgrp getgroups tgkill
 rt_sigaction rt_sigprocmask rt_sigreturn sigaltstack rt_sigpending rt_sigtimedwait restart_syscall
-clock_gettime clock_getres clock_nanosleep nanosleep gettimeofday time times getrusage getitimer setitimer alarm
+clock_gettime clock_getres clock_nanosleep nanosleep gettimeofday time times getrusage
+getitimer setitimer alarm
 sched_yield sched_getaffinity sched_getparam sched_getscheduler sched_get_priority_max sched_get_priority_min
 sysinfo uname getcpu getrandom getrlimit arch_prctl exit exit_group
 """
