@@ -1,10 +1,9 @@
-"""The exercises as the service shows them: loaded once, rendered once a language."""
+"""The exercises as the service shows them: loaded once, their texts read as they are asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from judge.exercises import Exercise
@@ -64,19 +63,13 @@ class Catalog:
             "rules": [{"number": rule.number, **rule.text} for rule in exercise.rules],
             "hints": list(exercise.hints),
             "samples": exercise.samples,
-            "starter": starter_text(exercise, lang),
+            "starter": starter(exercise, lang),
         }
 
 
-@lru_cache(maxsize=512)
 def statement_html(exercise: Exercise, lang: str) -> str:
     """The statement without its title (the page has its own), as sanitised HTML."""
     lines = exercise.statement(lang).lstrip().splitlines()
     if lines and lines[0].startswith("# "):
         lines = lines[1:]
     return render("\n".join(lines))
-
-
-@lru_cache(maxsize=512)
-def starter_text(exercise: Exercise, lang: str) -> str:
-    return starter(exercise, lang)

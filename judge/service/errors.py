@@ -54,8 +54,8 @@ def install(app: FastAPI) -> None:
             return refuse(ApiError(404, "not_found"))
         return refuse(ApiError(422, "malformed", field="body"))
 
-    async def on_fault(request: Request, error: Exception) -> Response:
-        log.warning("request.fault", path=request.url.path, exception=repr(error))
+    async def on_fault(request: Request, _error: Exception) -> Response:
+        log.fault("request.fault", path=request.url.path)
         return refuse(ApiError(500, "fault"))
 
     app.add_exception_handler(ApiError, on_refusal)

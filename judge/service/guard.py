@@ -1,8 +1,8 @@
 """What every request passes before the application sees it, as plain ASGI.
 
 A judge on localhost is reachable by every page that the learner's browser shows. Three checks keep those out:
-the Host header must be ours (a page cannot rebind its own name to this machine), a request that changes
-anything must come from our own pages or from no page at all, and answers forbid to be framed or read from elsewhere.
+the Host header must be ours, so that no page can rebind its own name to this machine; a request that changes
+anything must come from our own pages, or from no page at all; and answers forbid to be framed elsewhere.
 """
 
 from __future__ import annotations

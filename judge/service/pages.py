@@ -19,8 +19,9 @@ from starlette.responses import Response
 from judge.exercises import ROOT, Exercise
 from judge.i18n import LANGS, t
 from judge.service.api import Service, current_user, service_of
-from judge.service.catalog import starter_text, statement_html
+from judge.service.catalog import statement_html
 from judge.service.language import preferred
+from judge.starter import starter
 
 FRESH_S = 20.0
 """A worker that reported within this time counts as alive."""
@@ -155,7 +156,7 @@ def exercise(lang: Page, name: str, service: Here, user: User) -> Response:
             "engine": found.place != "none",
             "own": found.place == "engine",
             "filename": f"{found.key}.py",
-            "starter": starter_text(found, lang),
+            "starter": starter(found, lang),
             "rules": {str(rule.number): rule.text[lang] for rule in found.rules},
             "hints": [hint[lang] for hint in found.hints],
             "limits": {"cpu_s": limits.cpu_s, "memory_mb": limits.memory_mb},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from judge.exercises import Exercise
+from judge.exercises import Exercise, load_exercises
 from judge.run import judge_submission
 from judge.sandbox import Pool
 from judge.service import log
@@ -33,5 +33,7 @@ def judging(settings: Settings, *, name: str | None, watch_parent: bool) -> int:
                 exercise, source, pool=pool, samples_only=samples_only, seed=seed, on_event=on_event
             )
 
-        run_worker(settings, judge, isolation=isolation, name=name, watch_parent=watch_parent)
+        run_worker(
+            settings, judge, load_exercises(), isolation=isolation, name=name, watch_parent=watch_parent
+        )
     return 0

@@ -1,7 +1,7 @@
 """The queue carries run ids and nothing else; the runs table says what became of each.
 
-huey takes a task off the queue before it runs it: a consumer that is killed loses the task. That does no harm:
-the reaper puts the run in again. A run that is in the queue twice does none either: it is claimed once.
+huey takes a task off the queue before it runs it, so a consumer that is killed loses it. The reaper then puts
+the run in again. A run that is in the queue twice does no harm either: it is claimed once.
 """
 
 from __future__ import annotations

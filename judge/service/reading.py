@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Engine, and_, func, select
-from sqlalchemy.orm import sessionmaker
+from sqlalchemy.orm import aliased, sessionmaker
 
 from judge.service.models import Event, Run, Submission, Worker
 
@@ -143,7 +143,8 @@ class Reader:
 
 def latest() -> Any:
     """Submissions, each with its latest run."""
-    newest = select(func.max(Run.id)).where(Run.submission_id == Submission.id).scalar_subquery()
+    other = aliased(Run)
+    newest = select(func.max(other.id)).where(other.submission_id == Submission.id).scalar_subquery()
     return select(Submission, Run).join(Run, Run.submission_id == Submission.id).where(Run.id == newest)
 
 

@@ -12,23 +12,26 @@ import threading
 import time
 import uuid
 from collections.abc import Sequence
+from pathlib import Path
 from types import FrameType
 
 import uvicorn
 
 from judge.exercise_toml import ExerciseError
-from judge.exercises import load_exercises
+from judge.exercises import ROOT, load_exercises
 from judge.i18n import t
 from judge.service import log
 from judge.service.app import WORKER_FRESH_S, create_app
 from judge.service.db import migrate, open_engine
 from judge.service.language import from_locale
-from judge.service.settings import ROOT, Settings
+from judge.service.settings import Settings
 from judge.service.sse import Streams
 from judge.service.store import Store
 from judge.service.worker import NO_ISOLATION, open_store
 
-_BACKOFF_S = (0.2, 1.0, 3.0, 10.0)
+_BACKOFF_S = (0.1, 0.1, 1.0, 3.0, 10.0)
+_STABLE_S = 30.0
+_FAILURES = 3
 _START_S = 60.0
 
 
@@ -45,9 +48,12 @@ class WorkerChild:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._ending = threading.Event()
+        self.has_judged = False
         self._watcher = threading.Thread(target=self._watch, daemon=True)
         self.refused = threading.Event()
         """Set when the worker ended because it found no isolation."""
+        self.broken = threading.Event()
+        """Set when the worker ends again and again without ever having begun to judge."""
 
     @property
     def pid(self) -> int | None:
@@ -78,8 +84,11 @@ class WorkerChild:
                 self.refused.set()
                 return
             log.warning("worker.ended", pid=process.pid, status=status)
+            failures = 0 if time.monotonic() - began > _STABLE_S else failures + 1
+            if failures == _FAILURES and not self.has_judged:
+                self.broken.set()
+                return
             say("serve_worker")
-            failures = 0 if time.monotonic() - began > _BACKOFF_S[-1] else failures + 1
             self._ending.wait(_BACKOFF_S[min(failures, len(_BACKOFF_S) - 1)])
 
     def stop(self, drain_s: float) -> None:
@@ -121,11 +130,14 @@ class Server(uvicorn.Server):
         self.should_exit = True
 
 
-def serve(settings: Settings, worker_command: Sequence[str] | None = None) -> int:
-    """Serve until Ctrl-C. Returns the exit status; `worker_command` replaces the worker in tests."""
+def serve(settings: Settings, *, course: Path = ROOT, worker_command: Sequence[str] | None = None) -> int:
+    """Serve the exercises of `course` until Ctrl-C. Returns the exit status.
+
+    `worker_command` starts the worker, `python -m judge.service worker` by default; `--name NAME` is added.
+    """
     log.set_up()
     try:
-        exercises = load_exercises(ROOT)
+        exercises = load_exercises(course)
     except ExerciseError as error:
         say("serve_exercise", problem=error)
         return 1
@@ -158,6 +170,8 @@ def serve(settings: Settings, worker_command: Sequence[str] | None = None) -> in
     if worker.refused.is_set():
         say("serve_no_isolation")
         return NO_ISOLATION
+    if not worker.has_judged:
+        return 1
     say("serve_stopped")
     return 0
 
@@ -170,6 +184,8 @@ def _announce(settings: Settings, store: Store, worker: WorkerChild, server: Ser
         if worker.refused.wait(0.1):
             server.should_exit = True
             return
+        if worker.broken.is_set():
+            break
         isolation = store.isolation(WORKER_FRESH_S)
         if isolation is not None and server.started:
             break
@@ -179,6 +195,7 @@ def _announce(settings: Settings, store: Store, worker: WorkerChild, server: Ser
         say("serve_worker_failed")
         server.should_exit = True
         return
+    worker.has_judged = True
     if isolation.startswith("weak"):
         say("serve_weak")
         log.warning("isolation.weak")

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-"""The checkout: `chapters`, `build` and `var` are looked for here."""
+from judge.exercises import ROOT
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 

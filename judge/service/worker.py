@@ -11,12 +11,12 @@ import uuid
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from judge.exercises import Exercise, load_exercises
+from judge.exercises import Exercise
 from judge.service import log
 from judge.service.db import open_engine
 from judge.service.judging import Bench, Judge, Leases, fault_of
 from judge.service.queue import JudgeQueue
-from judge.service.settings import ROOT, Settings, server_key
+from judge.service.settings import Settings, server_key
 from judge.service.store import Store
 
 NO_ISOLATION = 3
@@ -109,7 +109,13 @@ class Worker:
 
 
 def run_worker(
-    settings: Settings, judge: Judge, *, isolation: str, name: str | None = None, watch_parent: bool = False
+    settings: Settings,
+    judge: Judge,
+    exercises: Mapping[int, Exercise],
+    *,
+    isolation: str,
+    name: str | None = None,
+    watch_parent: bool = False,
 ) -> None:
     """Judge until SIGTERM or SIGINT, then drain. The second signal ends at once.
 
@@ -126,9 +132,7 @@ def run_worker(
         signal.signal(number, on_signal)
     if watch_parent:
         threading.Thread(target=_wait_for_end_of_input, args=(ended,), daemon=True).start()
-    worker = Worker(
-        settings, open_store(settings), judge, load_exercises(ROOT), isolation=isolation, name=name
-    )
+    worker = Worker(settings, open_store(settings), judge, exercises, isolation=isolation, name=name)
     worker.start()
     ended.wait()
     worker.stop()

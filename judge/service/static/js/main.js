@@ -98,8 +98,8 @@ function watch(id, text, fresh) {
       state = { stage: 'unit', again: state.again };
       draw();
     },
-    group({ index, count }) {
-      state = { ...state, stage: 'unit', group: { k: Math.min(index + 1, count), n: count } };
+    group({ number, groups }) {
+      state = { ...state, stage: 'unit', group: { k: Math.min(number + 1, groups), n: groups } };
       draw();
     },
     engine() {
