@@ -149,6 +149,15 @@ def test_what_is_locked_stays() -> None:
     cache.check_integrity()
 
 
+def test_a_locked_parent_stays_when_its_last_child_goes() -> None:
+    cache = make()
+    insert(cache, [1, 2, 3, 4], 0)
+    cache.lock_handle(cache.match_prefix(ints([1, 2])).cuda_handle)
+    insert(cache, [5, 6], 10)
+    assert cache.evict(4).tolist() == [2, 3, 10, 11]  # [1, 2] was used before [5, 6]
+    assert cache.size_info == (0, 2)
+
+
 def test_unlocking_too_often_is_an_error() -> None:
     cache = make()
     _, handle = insert(cache, [1], 0)
