@@ -14,8 +14,8 @@ from pathlib import Path
 
 from judge.i18n import LANGS, t
 from tools.book.page import ROOT, Site
+from tools.book.parts import THEME
 
-THEME = Path(__file__).resolve().parent / "theme"
 FONTS = ROOT / "judge" / "service" / "static" / "fonts"
 ASSETS = ("tokens.css", "base.css", "book.css", "figure.css", "book.js", "mark.svg")
 NAMES = {"zh": ("zh-CN", "中文"), "en": ("en", "EN")}
@@ -82,8 +82,8 @@ def _template(lang: str) -> str:
     text = (THEME / "index.hbs").read_text(encoding="utf-8")
     current = {lang: ' aria-current="true"'}
     links = "".join(
-        f'<a href="{{{{path_to_root}}}}../{each}/{{{{path}}}}" lang="{code}" hreflang="{code}"{current.get(each, "")}>'
-        f"{name}</a>"
+        f'<a href="{{{{path_to_root}}}}../{each}/{{{{path}}}}" lang="{code}" hreflang="{code}"'
+        f"{current.get(each, '')}>{name}</a>"
         for each, (code, name) in NAMES.items()
     )
     text = text.replace("[[sprite]]", (THEME / "sprite.svg").read_text(encoding="utf-8").strip())
@@ -92,16 +92,16 @@ def _template(lang: str) -> str:
 
 
 def _publish(rendered: Path, target: Path, lang: str, root: Path) -> None:
-    """Take over the pages and notebooks, not mdBook's own scripts, styles and fonts, which our theme never names."""
+    """Take over pages and notebooks; mdBook's own scripts, styles and fonts are not used by our theme."""
     target.mkdir(parents=True)
     for page in sorted(rendered.rglob("*.html")):
         relative = page.relative_to(rendered)
         if relative.name == "toc.html":
             continue
         text = page.read_text(encoding="utf-8")
-        here = "index.html" if relative.name == "print.html" else relative.as_posix()
-        text = re.sub(r'(<a href="[^"]*\.\./(?:zh|en)/)[^"]*"', rf'\g<1>{here}"', text)
-        text = text.replace(f'wrapper"><a href="{relative.name}">', f'wrapper"><a aria-current="page" href="{relative.name}">')
+        text = re.sub(r'(<a href="[^"]*\.\./(?:zh|en)/)[^"]*"', rf'\g<1>{relative.as_posix()}"', text)
+        here = f'href="{relative.name}">'
+        text = text.replace(f'wrapper"><a {here}', f'wrapper"><a aria-current="page" {here}')
         (target / relative).parent.mkdir(parents=True, exist_ok=True)
         (target / relative).write_text(text, encoding="utf-8")
     for notebook in sorted((root / "chapters" / lang).glob("*.ipynb")):
@@ -115,7 +115,9 @@ def _publish(rendered: Path, target: Path, lang: str, root: Path) -> None:
 
 def _front_door(out: Path) -> None:
     """A page that opens the book in the reader's language, for whoever opens the folder itself."""
-    links = " · ".join(f'<a href="{lang}/index.html" lang="{NAMES[lang][0]}">{t("book.title", lang)}</a>' for lang in LANGS)
+    links = " · ".join(
+        f'<a href="{lang}/index.html" lang="{NAMES[lang][0]}">{t("book.title", lang)}</a>' for lang in LANGS
+    )
     script = "location.replace((navigator.language.startsWith('zh') ? 'zh' : 'en') + '/index.html')"
     (out / "index.html").write_text(
         f'<!doctype html><html lang="zh-CN"><meta charset="utf-8"><title>{t("book.title", "zh")}</title>'

@@ -1,7 +1,8 @@
 """Figures: one SVG file for both languages, drawn with the colours of the page it stands in.
 
-A child with `lang="zh"` or `lang="en"` appears in that language alone. Colours are classes of figure.css, whose
-variables come from the page; a figure that stands alone (in a notebook) carries the values for light and dark.
+A child with `lang="zh"` or `lang="en"` appears in that language alone. Colours are classes of figure.css,
+whose variables come from the page; a figure that stands alone (in a notebook) carries the values for light
+and dark.
 """
 
 from __future__ import annotations
@@ -63,4 +64,4 @@ def stand_alone(figure: Figure, tokens_css: str, figure_css: str) -> str:
     dark = "".join(f"{name}:{value};" for name, _, value in used)
     rules = re.sub(r"/\*.*?\*/|\s*\n\s*", "", figure_css, flags=re.S)
     style = f"svg{{{light}background:var(--paper)}}@media (prefers-color-scheme:dark){{svg{{{dark}}}}}{rules}"
-    return re.sub(r"(<svg[^>]*)class=\"fig\"([^>]*>)", rf'\1class="fig"\2<style>{style}</style>', figure.svg, count=1)
+    return figure.svg.replace(">", f"><style>{style}</style>", 1)

@@ -1,4 +1,4 @@
-"""Python to HTML with the six classes of the look: k(eyword) s(tring) n(umber) c(omment) f(unction) b(uiltin)."""
+"""Python to HTML with six classes: k(eyword), s(tring), n(umber), c(omment), f(unction), b(uiltin)."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def highlight(code: str, marks: dict[int, int] | None = None) -> str:
         for index, part in enumerate(value.split("\n")):
             if index:
                 pieces.append("\n")
-            if part:
-                pieces.append(f'<i class="{css}">{escape(part, quote=False)}</i>' if css else escape(part, quote=False))
+            text = escape(part, quote=False)
+            pieces.append(f'<i class="{css}">{text}</i>' if css and text else text)
     lines = "".join(pieces).rstrip("\n").split("\n")
     for number, mark in (marks or {}).items():
         lines[number] += f'  <b class="ref" aria-hidden="true">{mark}</b>'

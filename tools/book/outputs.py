@@ -1,7 +1,7 @@
 """What the examples and the code cells of the chapters print: stored, shown on the page, compared by a test.
 
-    python -m tools.book.outputs           # run everything and store what it prints
-    python -m tools.book.outputs --check   # run everything; status 1 if something stored is out of date
+python -m tools.book.outputs           # run everything and store what it prints
+python -m tools.book.outputs --check   # run everything; status 1 if something stored is out of date
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ def run_cells(source: Source) -> dict[str, str]:
 
 def main() -> int:
     """Store, or with `--check` compare, all outputs."""
-    parser = argparse.ArgumentParser(prog="python -m tools.book.outputs", description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--check", action="store_true", help="change nothing; status 1 if something is out of date")
+    parser = argparse.ArgumentParser(prog="python -m tools.book.outputs")
+    parser.add_argument("--check", action="store_true", help="change nothing; status 1 if one is out of date")
     arguments = parser.parse_args()
     folder = ROOT / "chapters" / "outputs"
     stale = 0
@@ -89,7 +89,9 @@ def main() -> int:
             continue
         stale += 1
         if arguments.check:
-            print(f"{path.relative_to(ROOT)} is out of date; run: python -m tools.book.outputs", file=sys.stderr)
+            print(
+                f"{path.relative_to(ROOT)} is out of date; run: python -m tools.book.outputs", file=sys.stderr
+            )
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
-from html import escape
+from functools import cached_property
 from pathlib import Path
-
-from markdown_it import MarkdownIt
 
 from judge.i18n import t
 from tools.book.figures import Figure, load_figure
@@ -17,7 +14,6 @@ from tools.book.source import Directive, Source
 from tools.book.symbols import Symbol, find_symbol
 
 ROOT = Path(__file__).resolve().parents[2]
-_INLINE = MarkdownIt("commonmark", {"html": False})
 _REASON = re.compile(r"^-\s+`(?P<snippet>[^`]+)`\s+(?P<text>.+)$")
 
 
@@ -46,7 +42,7 @@ class Page:
     lang: str
     site: Site
     root: Path = ROOT
-    used: set[str] = field(default_factory=set)
+    figures: list[Figure] = field(default_factory=list)  # rendered so far; its place is its number
 
     @property
     def chapter(self) -> int:
@@ -123,6 +119,10 @@ class Page:
             found.append(Reason(at, item["snippet"], item["text"]))
         return found
 
+    def runner(self, number: int) -> str:
+        """The address of the page where exercise `number` is written and submitted."""
+        return self.site.runner.format(lang=self.lang, id=number)
+
     def link(self, relative: str, first: int = 0, last: int = 0) -> str:
         """The address of a file in the repository, of its lines when they are given."""
         lines = f"#L{first}-L{last}" if first else ""
@@ -138,19 +138,3 @@ class Page:
         if not path.is_file():
             raise directive.error(f"no output {path.name}; run: python -m tools.book.outputs")
         return path.read_text(encoding="utf-8").rstrip("\n")
-
-
-def inline(markdown: str) -> str:
-    """One line of Markdown as HTML without a paragraph around it."""
-    return str(_INLINE.renderInline(markdown))
-
-
-def attribute(text: str) -> str:
-    """Text as the value of an HTML attribute in double quotes."""
-    return escape(text, quote=True)
-
-
-@cache
-def icon(name: str) -> str:
-    """One of the theme's icons, a reference to the sprite that every page carries."""
-    return f'<svg class="i" aria-hidden="true"><use href="#i-{name}"/></svg>'

@@ -1,7 +1,7 @@
 """mdBook's preprocessor: reads the book from standard input, writes it with every directive expanded.
 
-mdBook calls it once with `supports html`, then with the book. What the author has to mend goes to standard error
-as `file:line: what`, and the exit status is 1.
+mdBook calls it once with `supports html`, then with the book. What the author has to mend goes to standard
+error as `file:line: what`, and the exit status is 1.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from typing import Any
 from urllib.parse import quote
 
 from tools.book.directives import render
-from tools.book.page import ROOT, Page, Site, attribute, inline
+from tools.book.page import ROOT, Page, Site
+from tools.book.parts import part
 from tools.book.source import Source, SourceError, expand, parse
 
 _LABEL = re.compile(r"^\((?P<id>[a-z][a-z0-9-]*)\)=$")
-_H2 = re.compile(r"^##\s+(?P<text>.+?)(?:\s*\{#(?P<id>[\w-]+)\})?$", re.M)
+_H2 = re.compile(r"^## (?P<text>.+) \{#(?P<id>[\w-]+)\}$", re.M)
 
 
 def main() -> int:
@@ -51,7 +52,7 @@ def _chapters(items: list[Any]) -> Iterator[dict[str, Any]]:
 
 
 def page_html(relative: Path, lang: str, site: Site, root: Path = ROOT) -> str:
-    """One source as the Markdown with HTML that mdBook renders: head, text, links to mend it, list of sections.
+    """One source as what mdBook renders: head, text, links to mend it, list of sections.
 
     Raises:
         SourceError: a directive, or the front matter, has to be mended.
@@ -59,17 +60,10 @@ def page_html(relative: Path, lang: str, site: Site, root: Path = ROOT) -> str:
     source = parse((root / relative).read_text(encoding="utf-8"), relative)
     page = Page(source, lang, site, root)
     body = render(page, label_headings(source), source.first_line)
-    sections = [(match["id"], match["text"]) for match in _H2.finditer(body) if match["id"]]
-    return "\n\n".join(
-        [
-            '<article class="page">',
-            _head(page, sections),
-            body,
-            _mend(page, relative),
-            "</article>",
-            _rail(page, sections),
-        ]
-    )
+    sections = [found.groupdict() for found in _H2.finditer(body)]
+    head = part("head", page, source.head, sections)
+    rail = part("rail", page, sections)
+    return "\n\n".join(['<article class="page">', head, body, _mend(page, relative), "</article>", rail])
 
 
 def label_headings(source: Source) -> str:
@@ -91,7 +85,9 @@ def label_headings(source: Source) -> str:
             lines[number] = f"{line} {{#{label}}}"
             label = ""
         elif label and line.strip():
-            raise SourceError(source.path, source.first_line + number, f"no heading after the label ({label})=")
+            raise SourceError(
+                source.path, source.first_line + number, f"no heading after the label ({label})="
+            )
         elif line.startswith("## ") and "chapter" in source.head:
             raise SourceError(source.path, source.first_line + number, "a section needs a label: (name)=")
     return "\n".join(lines)
@@ -110,53 +106,16 @@ def _fenced_lines(source: Source) -> set[int]:
     return inside
 
 
-def _head(page: Page, sections: list[tuple[str, str]]) -> str:
-    head = page.source.head
-    if page.chapter < 0:
-        return f'<header class="ch-head">\n<h1>{inline(head["title"])}</h1>\n<p class="lead">{inline(head["lead"])}</p>\n</header>'
-    slots = "".join(
-        f'<a class="slot" href="#ex-{number}"><span class="num">{number}</span></a>' for number in head["exercises"]
-    )
-    facts = [
-        (page.word("fact_time"), page.word("minutes", n=head["minutes"])),
-        (page.word("fact_needs"), inline(head["needs"])),
-        (page.word("fact_writes"), inline(head["writes"])),
-        (page.word("fact_exercises"), f'<span class="four n{len(head["exercises"])}">{slots}</span>'),
-    ]
-    rows = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts)
-    listed = "".join(f'<li><a href="#{name}">{inline(text)}</a></li>' for name, text in _plain(sections))
-    return (
-        f'<header class="ch-head">\n<p class="ch-no num">{page.word("chapter", n=page.chapter)}</p>\n'
-        f"<h1>{inline(head['title'])}</h1>\n<p class=\"lead\">{inline(head['lead'])}</p>\n"
-        f'<dl class="facts">{rows}</dl>\n'
-        f'<details class="toc-m"><summary>{page.word("on_this_page")}</summary><ol>{listed}</ol></details>\n</header>'
-    )
-
-
-def _plain(sections: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    return [(name, re.sub(r"\s*\{#.*$", "", text)) for name, text in sections]
-
-
 def _mend(page: Page, relative: Path) -> str:
-    edit = f"{page.site.repository}/edit/main/{relative.as_posix()}"
     title = quote(page.word("report_title", page=relative.name))
-    report = f"{page.site.repository}/issues/new?title={title}"
+    links = [
+        (f"{page.site.repository}/edit/main/{relative.as_posix()}", "edit"),
+        (f"{page.site.repository}/issues/new?title={title}", "report"),
+    ]
     notebook = relative.with_suffix(".ipynb")
-    links = [(edit, "edit"), (report, "report")]
     if (page.root / notebook).is_file():
         links.append((notebook.name, "notebook"))
-    items = "".join(f'<li><a href="{attribute(href)}">{page.word(key)}</a></li>' for href, key in links)
-    return f'<ul class="mend">{items}</ul>'
-
-
-def _rail(page: Page, sections: list[tuple[str, str]]) -> str:
-    if not sections:
-        return ""
-    listed = "".join(f'<li><a href="#{name}">{inline(text)}</a></li>' for name, text in _plain(sections))
-    return (
-        f'<aside class="rail" aria-label="{page.word("on_this_page")}"><p class="rail-h">{page.word("on_this_page")}</p>'
-        f"<ol>{listed}</ol></aside>"
-    )
+    return part("mend", page, links)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """The chapter source: its head, its directives and where each of them stands.
 
-Two kinds of fences, as in MyST. Backticks hold something that is not prose (`{include}`, `{code-cell}`); colons
-hold prose, in which more directives may stand (`{selftest}`, `{fold}`). Ordinary fenced code is left alone.
+Two kinds of fences, as in MyST. Backticks hold something that is not prose (`{include}`, `{code-cell}`);
+colons hold prose, in which more directives may stand (`{selftest}`, `{fold}`). Ordinary fenced code is left
+alone.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class SourceError(Exception):
 
 @dataclass(frozen=True)
 class Directive:
-    """One fenced directive. `line` is that of its opening fence, `body_line` that of the body's first line."""
+    """One fenced directive. `line` is its opening fence's, `body_line` that of the body's first line."""
 
     name: str
     argument: str

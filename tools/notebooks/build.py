@@ -1,7 +1,7 @@
 """`make notebooks`: the notebooks that are committed, and the solved ones below `build/`.
 
-    python -m tools.notebooks.build           # write them
-    python -m tools.notebooks.build --check   # status 1 if a committed one is not what its source says
+python -m tools.notebooks.build           # write them
+python -m tools.notebooks.build --check   # status 1 if a committed one is not what its source says
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ import jupytext
 import nbformat
 
 from judge.i18n import LANGS
-from tools.book.build import THEME, read_site
+from tools.book.build import read_site
 from tools.book.figures import stand_alone
 from tools.book.page import ROOT, Page, Site
+from tools.book.parts import THEME
 from tools.book.source import SourceError, parse
 from tools.notebooks.render import Sheet
 
@@ -62,7 +63,7 @@ def make(relative: Path, lang: str, site: Site, *, solved: bool, root: Path = RO
 
 def main() -> int:
     """Write, or with `--check` compare, all notebooks."""
-    parser = argparse.ArgumentParser(prog="python -m tools.notebooks.build", description="Build the notebooks.")
+    parser = argparse.ArgumentParser(prog="python -m tools.notebooks.build")
     parser.add_argument("--check", action="store_true", help="change nothing; status 1 if one is out of date")
     arguments = parser.parse_args()
     site, stale = read_site(), 0

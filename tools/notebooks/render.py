@@ -14,12 +14,13 @@ from dataclasses import dataclass, field
 from judge.exercises import Exercise
 from judge.solution import solution_text
 from judge.starter import starter
-from tools.book.directives import ADMONITIONS, cell_tags, find_exercise
+from tools.book.directives import ADMONITIONS, cell_tags, find_exercise, tree_lines
 from tools.book.figures import Figure
 from tools.book.manifest import status
 from tools.book.page import Page
 from tools.book.source import Directive, expand
 
+_PASSED = '    print(sample.__name__, "passed")'
 _LABEL = re.compile(r"^\([a-z][a-z0-9-]*\)=\n", re.M)
 
 
@@ -64,14 +65,16 @@ class Sheet:
         reasons = self.page.reasons(directive, symbol.code)
         where = f"`{relative}` {self.page.word('lines', first=symbol.first, last=symbol.last)}"
         if "exercise" in directive.options and not self.solved:
-            return f"{directive.options['fold']}: [{where}]({self.page.link(relative, symbol.first, symbol.last)})"
+            link = self.page.link(relative, symbol.first, symbol.last)
+            return f"{directive.options['fold']}: [{where}]({link})"
         why = "\n".join(f"{n}. `{reason.snippet}` {reason.text}" for n, reason in enumerate(reasons, start=1))
         return f"{where}\n\n```python\n{symbol.code}```\n\n{why}"
 
     def output(self, directive: Directive) -> str:
         main = self.page.steps[self.page.chapter].main
         return _cell(
-            "import runpy\nfrom pathlib import Path\n\nimport minisgl\n\nROOT = Path(minisgl.__file__).parents[1]\n"
+            "import runpy\nfrom pathlib import Path\n\nimport minisgl\n\n"
+            "ROOT = Path(minisgl.__file__).parents[1]\n"
             f'_ = runpy.run_path(str(ROOT / "{main}"), run_name="__main__")',
         )
 
@@ -79,7 +82,8 @@ class Sheet:
         exercise = find_exercise(self.page, directive.argument, directive)
         lang, word = self.page.lang, self.page.word
         body = solution_text(exercise) if self.solved else starter(exercise, lang)
-        told = f"**{exercise.id} {exercise.title[lang]}** · `{exercise.qualname}` · {word('points', n=exercise.points)}"
+        points = word("points", n=exercise.points)
+        told = f"**{exercise.id} {exercise.title[lang]}** · `{exercise.qualname}` · {points}"
         return "\n\n".join(
             [
                 f"{told}\n\n{directive.body.strip()}\n\n{word('notebook_write')}",
@@ -118,10 +122,9 @@ class Sheet:
 
     def tree(self, directive: Directive) -> str:
         rows = []
-        for line in directive.body.splitlines():
-            path, _, what = line.partition(":")
-            tag, came = status(self.page.steps, self.page.chapter, path.strip())
-            rows.append(f"- `{path.strip()}` {what.strip()} · {self.page.word(f'tag_{tag}', chapter=came)}")
+        for path, what in tree_lines(self.page, directive).items():
+            tag, came = status(self.page.steps, self.page.chapter, path)
+            rows.append(f"- `{path}` {what} · {self.page.word(f'tag_{tag}', chapter=came)}")
         return "\n".join(rows)
 
     def code_cell(self, directive: Directive) -> str:
@@ -138,8 +141,8 @@ def _samples(exercise: Exercise) -> str:
     """The public samples and a loop over them: the first that fails raises."""
     tree = ast.parse(exercise.samples)
     names = [n.name for n in tree.body if isinstance(n, ast.FunctionDef) and n.name.startswith("test_")]
-    listed = "".join(f"    {name},\n" for name in names)
-    return f"{exercise.samples.rstrip()}\n\n\nfor sample in (\n{listed}):\n    sample({exercise.name})\n    print(sample.__name__, \"passed\")"
+    loop = [f"for sample in ({', '.join(names)},):", f"    sample({exercise.name})", _PASSED]
+    return "\n".join([exercise.samples.rstrip(), "", "", *loop])
 
 
 _HANDLERS: dict[str, Callable[[Sheet, Directive], str]] = {
@@ -148,7 +151,6 @@ _HANDLERS: dict[str, Callable[[Sheet, Directive], str]] = {
     "exercise": Sheet.exercise,
     "exercises": Sheet.exercises,
     "animation": Sheet.figure,
-    "figure": Sheet.figure,
     "selftest": Sheet.unfold,
     "fold": Sheet.unfold,
     "predict": Sheet.predict,
