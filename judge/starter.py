@@ -182,23 +182,32 @@ def _docstring_node(node: _Function | ast.ClassDef) -> ast.Expr | None:
 
 
 def _signature_names(node: _Function) -> set[str]:
-    arguments = node.args
-    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    every += [argument for argument in (arguments.vararg, arguments.kwarg) if argument]
-    kept: list[ast.expr | None] = [argument.annotation for argument in every]
-    kept += [node.returns, *arguments.defaults, *arguments.kw_defaults, *node.decorator_list]
-    return {name for expression in kept if expression is not None for name in _names(expression)}
+    given = node.args
+    every = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
+    annotations = [argument.annotation for argument in every if argument] + [node.returns]
+    values = [*given.defaults, *given.kw_defaults, *node.decorator_list]
+    names = {name for value in values if value for name in _names(value)}
+    return names | {name for note in annotations if note for name in _names(note, annotation=True)}
 
 
-def _names(expression: ast.expr) -> set[str]:
-    """Names that an expression reads; text in an annotation is read as an expression."""
-    names: set[str] = set()
-    for node in ast.walk(expression):
+def _names(expression: ast.expr, *, annotation: bool = False) -> set[str]:
+    """Names that an expression reads and does not bind itself; in an annotation, text is code, too."""
+    read: set[str] = set()
+    bound: set[str] = set()
+    todo: list[ast.AST] = [expression]
+    while todo:
+        node = todo.pop()
         if isinstance(node, ast.Name):
-            names.add(node.id)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier():
-            names.add(node.value)
-    return names
+            (read if isinstance(node.ctx, ast.Load) else bound).add(node.id)
+        elif isinstance(node, ast.arg):
+            bound.add(node.arg)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and annotation:
+            todo.append(ast.parse(node.value, mode="eval").body)
+        if isinstance(node, ast.Subscript) and ast.unparse(node.value).endswith("Literal"):
+            todo.append(node.value)  # what it lists are values
+        else:
+            todo += ast.iter_child_nodes(node)
+    return read - bound
 
 
 def _defined(node: ast.stmt) -> list[str]:

@@ -1,7 +1,7 @@
 """Prove that an exercise cannot turn green by mistake, nor red for somebody who is right.
 
-The reference is accepted, the starter is not and fails every group, each mutant fails with its own diagnosis, and
-nothing is skipped: all through the same boxes, cases and words as a submission.
+The reference is accepted, the starter is not and fails every group, each mutant fails with its own diagnosis,
+and nothing is skipped: all through the same boxes, cases and words as a submission.
 """
 
 from __future__ import annotations
