@@ -20,10 +20,11 @@ class _Page:
 
 
 class PrefixCache:
-    """Answers the calls that come out of a box and keeps their log. Handles are numbers.
+    """Answers the insertions that come out of a box, and keeps them. Handles are numbers.
 
     ``cached`` are pairs (ids, locations) that it holds from the start, ``held`` the ids of the prefixes that
-    requests hold locked: request i begins with handle i.
+    requests hold: request i begins with handle i. Nothing is evicted, so that locks change no answer: a box
+    emits them, in their place between the insertions.
     """
 
     def __init__(
@@ -31,12 +32,12 @@ class PrefixCache:
     ) -> None:
         self.page_size = page_size
         self.root = _Page([])
-        self.log: list[list[Any]] = []
+        self.inserts: list[list[torch.Tensor]] = []
         for ids, locations in cached:
             self._walk(ids, locations)
         self.paths = [self._walk(ids, [])[0] for ids in held]
 
-    def insert(self, step: Any, ids: Any, locations: Any) -> list[Any]:
+    def insert(self, ids: Any, locations: Any) -> list[Any]:
         """Length already held, number of the new handle, its locations."""
         if not (is_int32(ids, 1) and is_int32(locations, 1) and len(ids) == len(locations)):
             zh = "`insert_prefix` 要两个等长的 int32 一维张量：token 和它们的位置。"
@@ -44,22 +45,13 @@ class PrefixCache:
             raise Refused(Broken(1, {"zh": zh, "en": en}))
         path, held = self._walk(ids.tolist(), locations.tolist())
         self.paths.append(path)
-        length = len(path) * self.page_size
-        self.log.append([step, "insert", ids[:length], locations[held:length]])
+        self.inserts.append([ids[: len(path) * self.page_size], locations[held : len(path) * self.page_size]])
         places = [place for page in path for place in page.locations]
         return [held, len(self.paths) - 1, torch.tensor(places, dtype=torch.int32)]
 
-    def lock(self, step: Any, number: Any, unlock: Any) -> None:
-        """Note it down: nothing is evicted here, so that locks change no answer."""
-        if type(number) is not int or not 0 <= number < len(self.paths) or type(unlock) is not bool:
-            zh = "锁住或解锁的不是缓存给的句柄。"
-            en = "What is locked or unlocked is not a handle of the cache."
-            raise Refused(Broken(2, {"zh": zh, "en": en}))
-        self.log.append([step, "unlock" if unlock else "lock", number])
-
     def report(self) -> list[Any]:
-        """Every call in order: [step, "insert", ids, locations taken], [step, "lock" or "unlock", handle]."""
-        return self.log
+        """Every insertion in order: the ids in whole pages, the locations that were taken over."""
+        return self.inserts
 
     def _walk(self, ids: list[int], locations: list[int]) -> tuple[list[_Page], int]:
         """Go down page by page, adding those that are missing; the path, and the length that was there."""

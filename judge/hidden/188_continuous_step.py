@@ -115,7 +115,8 @@ def _add_bad_cases(rng: random.Random, add: Any) -> None:
         add("bad_values", [dict(good)], wrong, 5, 4)
         add("bad_values", [dict(good)], 5, wrong, 4)
     for wrong in (0, -4, True, 4.0, None):
-        add("bad_values", [dict(good)], 5, 5, wrong)
+        add("bad_values", [_request("b", 0, 1, 0)], 5, 5, wrong)
+    add("bad_values", [], 5, 5, 0)
     for key in ("computed", "target", "blocks"):
         for wrong in (-1, True, 3.0, None):
             add("bad_values", [_request("b", 0, 1, 0), dict(good, **{key: wrong})], 5, 5, 4)
