@@ -92,7 +92,7 @@ def _drawn(exercise: Exercise, box: Box, engine_job: EngineJob, seed: bytes) -> 
     for attempt in range(_REDRAWS):
         label = f"{engine_job.name} {attempt}".encode()
         tiny_seed = int.from_bytes(hashlib.sha256(seed + label).digest()[:4], "big")
-        planned = _run(engine_job.name, _tiny_job(exercise, engine_job, tiny_seed, margins=True), box)
+        planned = _run(engine_job.name, tiny_job(exercise, engine_job, tiny_seed, margins=True), box)
         if planned.expected.margin >= LEAST_MARGIN:
             return Planned(planned.name, {**planned.job, "margins": False}, planned.expected, planned.seconds)
     raise TrustedFault(f"{exercise.key}: {_REDRAWS} seeds leave a token of job {engine_job.name!r} undecided")
@@ -113,7 +113,8 @@ def _run(name: str, job: dict[str, Any], box: Box, prompts: tuple[str, ...] = ()
     return Planned(name, job, result, seconds, prompts)
 
 
-def _tiny_job(exercise: Exercise, job: EngineJob, tiny_seed: int, *, margins: bool) -> dict[str, Any]:
+def tiny_job(exercise: Exercise, job: EngineJob, tiny_seed: int, *, margins: bool = False) -> dict[str, Any]:
+    """The job as the engine program takes it, on the T0 of this seed."""
     settings = {
         "page_size": job.page_size,
         "num_page_override": job.slots // job.page_size,

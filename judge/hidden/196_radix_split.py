@@ -139,7 +139,7 @@ def _check_value(due: dict[str, Any], seen: Any) -> Broken | None:
 
 def engine_jobs() -> list[EngineJob]:
     """The default runs, and two prompts with one prefix in a batch: their edge forks while it is locked."""
-    pair = [P(0, 24) + P(1, 3), P(0, 24) + P(2, 3)]
+    pair = [P(0, 10) + P(1, 14), P(0, 10) + P(2, 14)]
     return [*default_jobs(), EngineJob(name="an edge in use forks", calls=[pair, pair], page_size=4)]
 
 

@@ -106,7 +106,7 @@ MUTANTS = [
 
 
 def write(root: Path, **changed: str) -> Path:
-    """Write the toy below ``root``; ``changed`` replaces toml, samples, solution, hidden, zh, en. Its folder."""
+    """Write the toy; ``changed`` replaces toml, samples, solution, hidden, zh or en. Returns its folder."""
     folder = root / "chapters" / "exercises" / KEY
     folder.mkdir(parents=True)
     files = {

@@ -103,7 +103,7 @@ def test_a_member_that_the_engine_lacks(make_toy):
 
 
 def test_a_target_that_the_engine_lacks(make_toy):
-    with pytest.raises(ExerciseError, match="`Manager.give` is not defined"):
+    with pytest.raises(ExerciseError, match=r"`Manager\.give` is not defined"):
         starter(engine_toy(make_toy, "minisgl.part.work:Manager.give"), "zh")
 
 

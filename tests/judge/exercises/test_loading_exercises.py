@@ -117,7 +117,7 @@ def test_a_hidden_module_that_is_missing_or_does_not_load(make_toy):
     with pytest.raises(ExerciseError, match="does not load: ModuleNotFoundError"):
         _ = exercise.hidden
     exercise.hidden_path.unlink()
-    with pytest.raises(ExerciseError, match="160_double_all.py is missing"):
+    with pytest.raises(ExerciseError, match=r"160_double_all\.py is missing"):
         _ = exercise.hidden
 
 
