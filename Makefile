@@ -16,7 +16,7 @@ run: setup book
 test: setup
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@$(BIN)/mypy
+	@$(BIN)/mypy && $(BIN)/mypy practice/judge.py
 	@$(BIN)/python -m pytest
 
 test-slow: setup
@@ -25,7 +25,7 @@ test-slow: setup
 lint: setup
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
-	@$(BIN)/mypy
+	@$(BIN)/mypy && $(BIN)/mypy practice/judge.py
 
 book: setup
 	@$(BIN)/python -m tools.book.build

@@ -13,14 +13,14 @@ INDENT = "    "
 
 def sample_lines(sample: SampleResult, lang: str) -> list[str]:
     """A sample in full: it is public, so its assertion, both values and the learner's output are shown."""
-    lines = [f"  {'✓' if sample.ok else '✗'} {sample.title or sample.name}"]
+    lines = [f"  {'✓' if sample.ok else '✗'} {sample.title.get(lang) or sample.name}"]
     if not sample.ok:
         for key in ("line", "assertion", "expected", "got"):
             value = getattr(sample, key)
             if value not in (None, ""):
                 lines.append(f"{INDENT}{t(f'cli.sample_{key}', lang)} {value}")
         if sample.message:
-            lines.append(textwrap.indent(sample.message, INDENT))
+            lines.append(textwrap.indent(sample.message[lang], INDENT))
     if sample.stdout:
         lines.append(textwrap.indent(sample.stdout.rstrip("\n"), f"{INDENT}| "))
     return lines
