@@ -17,8 +17,10 @@ from urllib.parse import quote
 from tools.book.directives import render
 from tools.book.page import ROOT, Page, Site
 from tools.book.parts import part
-from tools.book.source import Source, SourceError, expand, parse
+from tools.book.source import Source, SourceError, parse, prose_lines
 
+PAGE_HEAD = ("title", "lead")
+CHAPTER_HEAD = ("chapter", *PAGE_HEAD, "minutes", "needs", "writes", "exercises")
 _LABEL = re.compile(r"^\((?P<id>[a-z][a-z0-9-]*)\)=$")
 _H2 = re.compile(r"^## (?P<text>.+) \{#(?P<id>[\w-]+)\}$", re.M)
 
@@ -34,7 +36,7 @@ def main() -> int:
     try:
         for chapter in _chapters(book["items"]):
             path = folder / chapter["source_path"]
-            chapter["content"] = page_html(path, config["book"]["language"], site)
+            chapter["content"] = page_html(path, config["book"]["language"], site, Path(context["root"]))
     except SourceError as error:
         print(error, file=sys.stderr)
         return 1
@@ -58,6 +60,9 @@ def page_html(relative: Path, lang: str, site: Site, root: Path = ROOT) -> str:
         SourceError: a directive, or the front matter, has to be mended.
     """
     source = parse((root / relative).read_text(encoding="utf-8"), relative)
+    needed = CHAPTER_HEAD if "chapter" in source.head else PAGE_HEAD
+    if missing := [key for key in needed if key not in source.head]:
+        raise SourceError(relative, 1, f"the front matter lacks: {', '.join(missing)}")
     page = Page(source, lang, site, root)
     body = render(page, label_headings(source), source.first_line)
     sections = [found.groupdict() for found in _H2.finditer(body)]
@@ -72,12 +77,10 @@ def label_headings(source: Source) -> str:
     Raises:
         SourceError: a label without a heading, or a section of a chapter without a label.
     """
-    fenced = _fenced_lines(source)
     lines = source.text.split("\n")
     label = ""
-    for number, line in enumerate(lines):
-        if number in fenced:
-            continue
+    for number in prose_lines(source):
+        line, where = lines[number], source.first_line + number
         if found := _LABEL.match(line):
             label = found["id"]
             lines[number] = ""
@@ -85,25 +88,10 @@ def label_headings(source: Source) -> str:
             lines[number] = f"{line} {{#{label}}}"
             label = ""
         elif label and line.strip():
-            raise SourceError(
-                source.path, source.first_line + number, f"no heading after the label ({label})="
-            )
+            raise SourceError(source.path, where, f"no heading after the label ({label})=")
         elif line.startswith("## ") and "chapter" in source.head:
-            raise SourceError(source.path, source.first_line + number, "a section needs a label: (name)=")
+            raise SourceError(source.path, where, "a section needs a label: (name)=")
     return "\n".join(lines)
-
-
-def _fenced_lines(source: Source) -> set[int]:
-    """The indices of lines that stand inside a directive of backticks or in fenced code."""
-    inside: set[int] = set()
-
-    def note(directive: Any) -> str:
-        start = directive.line - source.first_line
-        inside.update(range(start, directive.body_line - source.first_line + directive.body.count("\n") + 1))
-        return ""
-
-    expand(source.text, source.path, source.first_line, note)
-    return inside
 
 
 def _mend(page: Page, relative: Path) -> str:

@@ -8,7 +8,7 @@ alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -83,24 +83,42 @@ def expand(text: str, path: Path, first_line: int, render: Callable[[Directive],
     """
     lines = text.split("\n")
     out: list[str] = []
+    done = 0
+    for start, end, opened in _fences(lines, path, first_line):
+        out.extend(lines[done:start])
+        if opened is None:
+            out.extend(lines[start : end + 1])
+        else:
+            out.append(render(_directive(opened, lines, start, end, path, first_line)))
+        done = end + 1
+    return "\n".join([*out, *lines[done:]])
+
+
+def prose_lines(source: Source) -> list[int]:
+    """The indices of the lines of `source.text` that stand in no fence."""
+    lines = source.text.split("\n")
+    fenced: set[int] = set()
+    for start, end, _ in _fences(lines, source.path, source.first_line):
+        fenced.update(range(start, end + 1))
+    return [number for number in range(len(lines)) if number not in fenced]
+
+
+def _fences(lines: list[str], path: Path, first_line: int) -> Iterator[tuple[int, int, re.Match[str] | None]]:
+    """First and last line of each fence on the top level; the match is None for ordinary fenced code."""
     at = 0
     while at < len(lines):
         opened = _OPEN.match(lines[at])
-        plain = _PLAIN.match(lines[at])
-        if opened is None and plain is None:
-            out.append(lines[at])
+        fence = opened or _PLAIN.match(lines[at])
+        if fence is None:
             at += 1
             continue
-        fence = (opened or plain)["fence"]  # type: ignore[index]
-        end = _closing(lines, at + 1, fence)
+        end = _closing(lines, at + 1, fence["fence"])
         if end is None:
-            raise SourceError(path, first_line + at, f"the fence {fence} opened here is never closed")
-        if opened is None:
-            out.extend(lines[at : end + 1])
-        else:
-            out.append(render(_directive(opened, lines, at, end, path, first_line)))
+            raise SourceError(
+                path, first_line + at, f"the fence {fence['fence']} opened here is never closed"
+            )
+        yield at, end, opened
         at = end + 1
-    return "\n".join(out)
 
 
 def _closing(lines: list[str], start: int, fence: str) -> int | None:

@@ -1,0 +1,171 @@
+"""The built book: complete, linked, in two languages, without a request to anywhere."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from judge.exercises import load_exercises
+from tools.book.build import BuildError, build, read_site
+from tools.book.page import ROOT
+from tools.book.preprocess import page_html
+from tools.book.source import SourceError
+
+PAGES = ("index.html", "08_cache_manager.html")
+LANGS = ("zh", "en")
+
+
+class Page(HTMLParser):
+    """Ids, links and loaded resources of one file."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.path = path
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.loaded: list[str] = []
+        self.headings: list[tuple[str, str]] = []
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = {name: value or "" for name, value in attrs}
+        if "id" in values:
+            self.ids.append(values["id"])
+        if tag == "a" and "href" in values:
+            self.links.append(values["href"])
+        elif tag == "use" or tag == "link":
+            self.loaded.append(values["href"])
+        elif "src" in values:
+            self.loaded.append(values["src"])
+        if re.fullmatch(r"h[1-3]", tag):
+            self.headings.append((tag, values.get("id", "")))
+
+
+@cache
+def page_of(path: Path) -> Page:
+    return Page(path)
+
+
+def all_pages(book: Path) -> list[Page]:
+    return [page_of(path) for path in sorted(book.rglob("*.html"))]
+
+
+def test_both_trees_have_the_same_pages(book: Path) -> None:
+    for lang in LANGS:
+        assert sorted(path.name for path in (book / lang).glob("*.html")) == sorted(PAGES)
+
+
+def test_nothing_is_loaded_from_elsewhere(book: Path) -> None:
+    for page in all_pages(book):
+        for address in page.loaded:
+            assert not re.match(r"[a-z]+:|//", address), (page.path, address)
+    for sheet in book.rglob("*.css"):
+        assert not re.search(r"@import|url\(\s*[\"']?(?:[a-z]+:|//)", sheet.read_text(encoding="utf-8")), (
+            sheet
+        )
+    for script in book.rglob("*.js"):
+        assert not re.search(r"https?:|\bfetch\(|import\(", script.read_text(encoding="utf-8")), script
+
+
+def test_links_inside_the_book_lead_somewhere(book: Path) -> None:
+    exercises = load_exercises()
+    for page in all_pages(book):
+        for address in [*page.links, *page.loaded]:
+            path, _, fragment = address.partition("#")
+            if runner := re.fullmatch(r"/(zh|en)/exercises(?:/(\d+))?", path):
+                assert runner[2] is None or int(runner[2]) in exercises, address
+            elif not re.match(r"https?:", path):
+                target = (page.path.parent / path).resolve() if path else page.path
+                assert target.is_file(), (page.path, address)
+                assert not fragment or fragment in page_of(target).ids, (page.path, address)
+
+
+def test_links_outside_are_the_repository_and_the_official_engine(book: Path) -> None:
+    repository = read_site().repository
+    for page in all_pages(book):
+        for address in page.links:
+            if re.match(r"[a-z]+:", address):
+                assert address.startswith((repository, "https://github.com/sgl-project/mini-sglang")), address
+
+
+def test_every_page_can_be_mended_and_reported(book: Path) -> None:
+    repository = read_site().repository
+    for lang in LANGS:
+        for name in PAGES:
+            source = f"chapters/{lang}/{Path(name).stem}.md"
+            assert (ROOT / source).is_file()
+            links = Page(book / lang / name).links
+            assert f"{repository}/edit/main/{source}" in links
+            assert any(link.startswith(f"{repository}/issues/new?title=") for link in links)
+
+
+def test_ids_are_unique_and_every_directive_was_expanded(book: Path) -> None:
+    for page in all_pages(book):
+        assert len(page.ids) == len(set(page.ids)), page.path
+        text = re.sub(r"<pre.*?</pre>", "", page.path.read_text(encoding="utf-8"), flags=re.S)
+        assert not re.search(
+            r"```|:::|\{(include|output|exercise|selftest|animation|tree)\}|\[\[|\)=\n", text
+        )
+
+
+def test_the_language_switch_keeps_the_page_and_its_sections(book: Path) -> None:
+    for name in PAGES:
+        zh, en = Page(book / "zh" / name), Page(book / "en" / name)
+        assert f"../en/{name}" in zh.links
+        assert f"../zh/{name}" in en.links
+        assert zh.headings == en.headings
+
+
+def test_the_current_chapter_is_marked(book: Path) -> None:
+    text = (book / "zh" / "08_cache_manager.html").read_text(encoding="utf-8")
+    assert '<a aria-current="page" href="08_cache_manager.html">' in text
+
+
+def test_the_chapter_has_every_section_in_order(book: Path) -> None:
+    sections = [name for tag, name in Page(book / "zh" / "08_cache_manager.html").headings if tag == "h2"]
+    assert sections == [
+        "before", "asks", "idea", "predict", "contract", "files", "regions", "code", "defect", "admission",
+        "run", "official", "tests", "explain", "questions", "summary", "mastered", "graded",
+    ]  # fmt: skip
+
+
+def test_the_notebook_can_be_downloaded(book: Path) -> None:
+    for lang in LANGS:
+        assert "08_cache_manager.ipynb" in Page(book / lang / "08_cache_manager.html").links
+        notebook = book / lang / "08_cache_manager.ipynb"
+        assert notebook.read_bytes() == (ROOT / "chapters" / lang / notebook.name).read_bytes()
+
+
+def test_no_promise_of_chapters_that_are_not_there() -> None:
+    for lang in LANGS:
+        listed = re.findall(
+            r"\]\(([^)]*)\)", (ROOT / "chapters" / lang / "SUMMARY.md").read_text(encoding="utf-8")
+        )
+        present = {path.name for path in (ROOT / "chapters" / lang).glob("*.md")} - {"SUMMARY.md"}
+        assert set(listed) == present
+
+
+def test_a_page_without_title_is_an_error_that_names_the_file(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("---\nlead: x\n---\n")
+    with pytest.raises(SourceError, match=r"^a\.md:1: the front matter lacks: title$"):
+        page_html(Path("a.md"), "zh", read_site(), tmp_path)
+
+
+def test_an_error_in_a_source_stops_the_build_and_leaves_the_old_book(tmp_path: Path) -> None:
+    root, out = tmp_path / "course", tmp_path / "out"
+    for lang in LANGS:
+        folder = root / "chapters" / lang
+        folder.mkdir(parents=True)
+        (folder / "SUMMARY.md").write_text("# S\n\n[A](index.md)\n")
+        (folder / "index.md").write_text("---\ntitle: a\nlead: b\n---\n\ntext\n\n```{include} none.py\n```\n")
+    (root / "book.toml").write_text((ROOT / "book.toml").read_text())
+    out.mkdir()
+    (out / "old.html").write_text("old")
+    with pytest.raises(BuildError, match=r"chapters/zh/index\.md:8: \{include\}: no file none\.py"):
+        build(out, root)
+    assert [path.name for path in out.iterdir()] == ["old.html"]
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".book-")] == []
