@@ -1,0 +1,51 @@
+"""The hidden tests kill the single-point mutants of each reference, all but those that change nothing."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from judge.exercises import Exercise
+from tools.mutate import mutants, survivors
+
+EQUIVALENT = {
+    # a list raises the same IndexError by itself
+    "if logical >= len(block_table):",
+    "logical >= len(block_table) -> logical > len(block_table)",
+    "raise IndexError(f'logical block {logical} in a table of {len(block_table)}') -> pass",
+    # the first `shared` tokens of both are equal
+    "edge_tokens -> query_tokens",
+    # the cache copies what it takes, and the tail of the row is the same before and after
+    "locations -> row",
+}
+
+
+def test_hidden_tests_kill_single_point_mutants(exercise: Exercise) -> None:
+    alive, count = survivors(exercise, "mutation")
+    assert count > 50
+    unexplained = [c.what for c in alive if not any(c.what.startswith(known) for known in EQUIVALENT)]
+    assert unexplained == []
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("return a < 2", {"a <= 2", "3", "1", "b", "pass"}),
+        ("return f(a, b)", {"f(b, a)", "b", "a"}),
+        ("x = a[1:]\nreturn x", {":", "2", "0", "b"}),
+    ],
+)
+def test_mutator_changes_one_point(body: str, expected: set[str]) -> None:
+    source = "def target(a, b):\n" + "".join(f"    {line}\n" for line in ["b", *body.splitlines()])
+    changed = [change.what.partition(" -> ")[2] for change in mutants(source, "target")]
+    assert expected <= set(changed)
+    texts = [change.source for change in mutants(source, "target")]
+    assert len(set(texts)) == len(texts)
+    for text in texts:
+        assert ast.parse(text)
+
+
+def test_mutator_leaves_messages_and_traces_alone() -> None:
+    source = 'def target(a):\n    if a:\n        raise ValueError(f"{a} {1}")\n    trace.emit("x", a)\n'
+    assert not [c for c in mutants(source, "target") if "trace" in c.source or "{2}" in c.source]
