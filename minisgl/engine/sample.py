@@ -10,6 +10,9 @@ import torch
 from ..core import Batch
 
 
+_TINY = torch.finfo(torch.float32).tiny
+
+
 @dataclass
 class BatchSamplingArgs:
     """What `sample` needs to know of a batch. `rows` is None when every request is greedy.
@@ -78,7 +81,8 @@ class Sampler:
         ]
         args = BatchSamplingArgs(
             rows=self._tensor(rows, torch.int64),
-            temperatures=self._tensor([p.temperature for p in params], torch.float32),
+            # not 0 in float32, either: 0 / 0 would be no number
+            temperatures=self._tensor([max(p.temperature, _TINY) for p in params], torch.float32),
             uniforms=self._tensor(uniforms, torch.float64),
         )
         if any(p.top_k != -1 or p.top_p < 1 or p.min_p > 0 for p in params):

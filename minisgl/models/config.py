@@ -163,10 +163,10 @@ def _rotary_config(config: Mapping[str, Any], head_dim: int) -> RotaryConfig:
 
 
 def _dtype(name: str | None) -> torch.dtype:
-    dtype = getattr(torch, name or "float32", None)
-    if not isinstance(dtype, torch.dtype):
-        raise ValueError(f"the config's dtype {name!r} is unknown")
-    return dtype
+    dtypes = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
+    if name is not None and name not in dtypes:
+        raise ValueError(f"dtype {name!r} is not supported; supported are {', '.join(dtypes)}")
+    return dtypes[name or "float32"]
 
 
 def _token_ids(value: int | list[int] | None) -> tuple[int, ...]:

@@ -1,0 +1,208 @@
+"""Merging, streaming, and what a bad checkpoint is told."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from minisgl.engine import Engine, EngineConfig
+from minisgl.models import cache_folder, merge_projections, resolve_model
+from minisgl.models.tiny import hf_config_dict, prompt, tiny_config, tiny_state_dict
+from minisgl.models.weight import column_major
+
+CPU = torch.device("cpu")
+
+
+def parts(prefix: str, kind: str = "weight") -> dict[str, torch.Tensor]:
+    sizes = {"q": 4, "k": 2, "v": 2}
+    return {f"{prefix}.{part}_proj.{kind}": torch.rand(size, 3) for part, size in sizes.items()}
+
+
+def test_parts_are_joined_in_the_models_order() -> None:
+    given = parts("layers.0.attn")
+    q, k, v = given.values()
+    shuffled = [(name, given[name]) for name in sorted(given, reverse=True)]
+    [(name, merged)] = merge_projections(shuffled)
+    assert name == "layers.0.attn.qkv_proj.weight"
+    assert torch.equal(merged, torch.cat((q, k, v)))
+
+
+def test_gate_comes_before_up() -> None:
+    gate, up = torch.rand(2, 3), torch.rand(2, 3)
+    [(name, merged)] = merge_projections([("m.up_proj.weight", up), ("m.gate_proj.weight", gate)])
+    assert name == "m.gate_up_proj.weight" and torch.equal(merged, torch.cat((gate, up)))
+
+
+def test_others_pass_at_once_and_merged_ones_as_soon_as_complete() -> None:
+    log: list[str] = []
+    given = [*parts("a").items(), ("norm.weight", torch.rand(3)), *parts("b").items()]
+
+    def pull() -> Iterator[tuple[str, torch.Tensor]]:
+        for name, tensor in given:
+            log.append(f"pull {name}")
+            yield name, tensor
+
+    for name, tensor in merge_projections(pull()):
+        log.append(f"yield {name}")
+        if name == "norm.weight":
+            assert tensor is given[3][1]
+    assert log[2:6] == [
+        "pull a.v_proj.weight",
+        "yield a.qkv_proj.weight",
+        "pull norm.weight",
+        "yield norm.weight",
+    ]
+    assert log[-1] == "yield b.qkv_proj.weight"
+
+
+def test_layers_and_biases_are_merged_apart() -> None:
+    given = [*parts("0").items(), *parts("1").items(), *parts("0", "bias").items()]
+    random.Random(0).shuffle(given)
+    merged = dict(merge_projections(given))
+    assert set(merged) == {"0.qkv_proj.weight", "1.qkv_proj.weight", "0.qkv_proj.bias"}
+
+
+def test_missing_part() -> None:
+    given = parts("layers.3.attn")
+    del given["layers.3.attn.v_proj.weight"]
+    with pytest.raises(ValueError, match=r"layers\.3\.attn\.qkv_proj\.weight \(has only k_proj, q_proj\)"):
+        list(merge_projections(given.items()))
+
+
+def test_parts_that_do_not_fit() -> None:
+    given = parts("a") | {"a.k_proj.weight": torch.rand(2, 5)}
+    with pytest.raises(ValueError, match=r"a\.qkv_proj\.weight"):
+        list(merge_projections(given.items()))
+
+
+def test_column_major_changes_the_layout_alone() -> None:
+    given = {"a": torch.rand(3, 5), "b": torch.rand(4)}
+    laid_out = dict(column_major(given.items()))
+    assert torch.equal(laid_out["a"], given["a"]) and laid_out["a"].t().is_contiguous()
+    assert laid_out["b"] is given["b"]
+
+
+CONFIG = tiny_config(tie_word_embeddings=False)
+WEIGHTS = tiny_state_dict(CONFIG, seed=0)
+
+
+def write_model(folder: Path, shards: int = 1, skip: str | None = None) -> dict[str, torch.Tensor]:
+    """A model folder whose tensors are spread over shards in random order."""
+    names = [name for name in WEIGHTS if name != skip]
+    random.Random(1).shuffle(names)
+    (folder / "config.json").write_text(json.dumps(hf_config_dict(CONFIG)))
+    files = {f"model-{i}.safetensors": names[i::shards] for i in range(shards)}
+    for file, members in files.items():
+        save_file({name: WEIGHTS[name] for name in members}, folder / file)
+    if shards > 1:
+        index = {"weight_map": {name: file for file, members in files.items() for name in members}}
+        (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+    return WEIGHTS
+
+
+def load(folder: Path) -> Engine:
+    return Engine(EngineConfig(model=folder, num_page_override=8, max_running_req=1))
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+def test_folder_equals_memory(tmp_path: Path, shards: int) -> None:
+    write_model(tmp_path, shards)
+    memory = Engine(EngineConfig(model=(CONFIG, WEIGHTS), num_page_override=8, max_running_req=1))
+    folder = load(tmp_path)
+    assert folder.model_path == tmp_path and memory.model_path is None
+    ours, theirs = folder.model.state_dict(), memory.model.state_dict()
+    assert ours.keys() == theirs.keys()
+    assert all(torch.equal(ours[name], theirs[name]) for name in ours)
+
+
+def test_tied_copy_and_old_rotary_table_are_ignored() -> None:
+    config = tiny_config()
+    weights = tiny_state_dict(config, 0)
+    weights["lm_head.weight"] = weights["model.embed_tokens.weight"]
+    weights["model.layers.0.self_attn.rotary_emb.inv_freq"] = torch.rand(8)
+    engine = Engine(EngineConfig(model=(config, weights), num_page_override=8, max_running_req=1))
+    assert sum(w.numel() for w in engine.model.state_dict().values()) == 106880
+
+
+@pytest.mark.parametrize(
+    "name", ["model.layers.1.mlp.up_proj.weight", "model.layers.0.input_layernorm.weight", "lm_head.weight"]
+)
+def test_missing_tensor_is_named(tmp_path: Path, name: str) -> None:
+    write_model(tmp_path, skip=name)
+    expected = name.replace(".up_proj", ".gate_up_proj").replace(".", r"\.")
+    with pytest.raises(ValueError, match=expected):
+        load(tmp_path)
+
+
+def test_unknown_and_misshapen_tensors_are_named() -> None:
+    for extra, message in (
+        ({"model.extra.weight": torch.rand(1)}, r"model\.extra\.weight"),
+        ({"model.norm.weight": torch.rand(65)}, r"model\.norm\.weight: expected .*\(64,\), got .*\(65,\)"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            Engine(EngineConfig(model=(CONFIG, {**WEIGHTS, **extra}), num_page_override=8))
+
+
+def test_missing_shard_and_damaged_files(tmp_path: Path) -> None:
+    write_model(tmp_path, shards=2)
+    shard = tmp_path / "model-1.safetensors"
+    whole = shard.read_bytes()
+    shard.unlink()
+    with pytest.raises(FileNotFoundError, match=r"model-1\.safetensors is missing; it holds \d+ tensors"):
+        load(tmp_path)
+    for damaged in (whole[: len(whole) // 2], b"", b"\xff" * 64):
+        shard.write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"model-1\.safetensors is damaged"):
+            load(tmp_path)
+    (tmp_path / "model.safetensors.index.json").write_text("{}")
+    with pytest.raises(ValueError, match=r"index\.json is damaged"):
+        load(tmp_path)
+
+
+def test_folder_without_weights(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(json.dumps(hf_config_dict(CONFIG)))
+    with pytest.raises(FileNotFoundError, match=r"no \.safetensors"):
+        load(tmp_path)
+
+
+def test_models_are_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINISGL_CACHE", str(tmp_path))
+    assert cache_folder() == tmp_path
+    with pytest.raises(FileNotFoundError, match="make model-smol"):
+        resolve_model("smollm2")
+    (tmp_path / "smollm2").mkdir()
+    (tmp_path / "smollm2" / "config.json").write_text("{}")
+    assert resolve_model("smollm2") == tmp_path / "smollm2"
+    assert resolve_model(str(tmp_path)) == tmp_path == resolve_model(tmp_path)
+    with pytest.raises(FileNotFoundError, match="no model 'nonsense'"):
+        resolve_model("nonsense")
+
+
+def test_cache_folder_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MINISGL_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
+    assert cache_folder() == Path("/somewhere/minisgl")
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert cache_folder() == Path.home() / ".cache" / "minisgl"
+
+
+def test_tiny_model_is_t0() -> None:
+    weights = tiny_state_dict(tiny_config(), seed=3)
+    assert sum(w.numel() for w in weights.values()) == 106880
+    assert tiny_config().kv_elements_per_token * 4 == 512
+    again = tiny_state_dict(tiny_config(), seed=3)
+    assert all(torch.equal(weights[name], again[name]) for name in weights)
+    assert not torch.equal(
+        weights["model.norm.weight"], tiny_state_dict(tiny_config(), 4)["model.norm.weight"]
+    )
+    assert weights["model.embed_tokens.weight"].std().item() == pytest.approx(0.02, rel=0.02)
+    assert weights["model.layers.1.mlp.down_proj.weight"].std().item() == pytest.approx(0.125, rel=0.05)
+    norm = weights["model.layers.0.self_attn.q_norm.weight"]
+    assert norm.shape == (16,) and 0.5 <= norm.min() < norm.max() <= 1.5
+    assert prompt(1, 4) == [40, 51, 62, 73]
