@@ -121,8 +121,6 @@ class CacheManager:
             self.lock(new)
         # no row names the request's own copy of the duplicated part any more
         self._free(locations[old.cached_len : cached_len])
-        bounds = [old.cached_len, cached_len, new.cached_len, req.cached_len]
-        trace.emit("cache_req", req=req.uid, finished=finished, bounds=bounds, locations=locations)
 
     @contextmanager
     def lazy_free_region(self) -> Iterator[None]:

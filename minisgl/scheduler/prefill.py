@@ -11,7 +11,7 @@ from ..utils import trace
 from .cache import CacheManager
 from .decode import DecodeManager
 from .table import TableManager
-from .utils import PendingReq
+from .utils import PendingReq, recorded_admission
 
 
 @dataclass
@@ -32,7 +32,8 @@ class PrefillAdder:
         if pending_req.input_len > self.token_budget:
             self._refuse(pending_req, "token budget")
             return None
-        resource = self._try_allocate_one(pending_req)
+        with recorded_admission(pending_req.uid):
+            resource = self._try_allocate_one(pending_req)
         if resource is None:
             self._refuse(pending_req, "memory" if self.table_manager.available_size else "table slots")
             return None

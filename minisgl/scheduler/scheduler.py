@@ -17,7 +17,7 @@ from .decode import DecodeManager
 from .io import SchedulerIOMixin
 from .prefill import PrefillManager
 from .table import TableManager
-from .utils import index_tensor
+from .utils import index_tensor, recorded_cache_req
 
 if TYPE_CHECKING:
     from ..engine import BatchSamplingArgs
@@ -179,14 +179,16 @@ class Scheduler(SchedulerIOMixin):
                     self.decode_manager.remove_req(req)
                     self._free_req_resources(req)
                 elif batch.is_prefill:
-                    self.cache_manager.cache_req(req, finished=False)
+                    with recorded_cache_req(req, finished=False):
+                        self.cache_manager.cache_req(req, finished=False)
         self.send_result(reply)
 
     def _is_eos(self, req: Req, token: int) -> bool:
         return token in self.eos_token_ids and not req.sampling_params.ignore_eos
 
     def _free_req_resources(self, req: Req) -> None:
-        self.cache_manager.cache_req(req, finished=True)
+        with recorded_cache_req(req, finished=True):
+            self.cache_manager.cache_req(req, finished=True)
         self.table_manager.free(req.table_idx)
 
     def _trace_batch(self, batch: Batch) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
 
-from ..core import SamplingParams
+from ..core import Req, SamplingParams
+from ..utils import trace
 
 
 @dataclass
@@ -34,3 +36,35 @@ def index_tensor(values: Sequence[int], device: torch.device) -> torch.Tensor:
     if device.type != "cuda":
         return host
     return host.pin_memory().to(device, non_blocking=True)
+
+
+@contextmanager
+def recorded_admission(uid: int) -> Iterator[None]:
+    """What happens in this block is recorded as belonging to a request."""
+    recorder = trace.active()
+    if recorder is None:
+        yield
+    else:
+        with recorder.about(uid):
+            yield
+
+
+@contextmanager
+def recorded_cache_req(req: Req, *, finished: bool) -> Iterator[None]:
+    """Record a call of `cache_req` with its four bounds.
+
+    From outside of it, so that a replaced `cache_req` is recorded as well. The bounds come from the handle
+    that the request holds before, and from what the prefix cache reports on the insertion.
+    """
+    recorder = trace.active()
+    if recorder is None:
+        yield
+        return
+    old_len, start = req.cache_handle.cached_len, len(recorder.events)
+    with recorder.about(req.uid):
+        yield
+        for event in recorder.events[start:]:
+            if event["type"] == "insert":
+                bounds = [old_len, event["cached_len"], event["new_len"], event["length"]]
+                trace.emit("cache_req", finished=finished, bounds=bounds, locations=event["locations"])
+                break

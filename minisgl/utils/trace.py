@@ -38,16 +38,28 @@ class Recorder:
         self._clock = clock
         self._start = clock()
         self._rows: dict[int, list[int]] = {}  # uid to the locations that its row is known to name
+        self._req: int | None = None  # uid of the request that is being worked on
 
     def add(self, type: str, fields: dict[str, Any]) -> None:
         """Append one event. Tensors become lists now, because many of them are views that change later."""
         event: Event = {"v": VERSION, "seq": len(self.events), "t": self._clock() - self._start, "type": type}
+        if self._req is not None:
+            event["req"] = self._req
         line = _learner_line()
         if line is not None:
             event["line"] = line
         for name, value in fields.items():
             event[name] = value.tolist() if isinstance(value, torch.Tensor) else value
         self.events.append(event)
+
+    @contextmanager
+    def about(self, uid: int) -> Iterator[None]:
+        """Events in this block belong to a request, also where the code that emits them does not know it."""
+        self._req = uid
+        try:
+            yield
+        finally:
+            self._req = None
 
     def add_row(self, uid: int, row: int, locations: list[int]) -> None:
         """Append a `page_table_write` event if a request's row names other locations than when last seen."""

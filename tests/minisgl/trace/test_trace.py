@@ -100,6 +100,13 @@ def test_the_four_bounds_of_cache_req(events) -> None:
     assert (second["req"], second["finished"], second["bounds"]) == (1, False, [0, 8, 8, 9])
 
 
+def test_events_of_the_cache_name_the_request_that_they_serve(events) -> None:
+    assert [e["req"] for e in of_type(events, "match")[:3]] == [0, 1, 2]
+    for kind in ("match", "lock", "unlock", "insert", "free", "split"):
+        assert all("req" in e for e in of_type(events, kind))
+    assert all("req" not in e for e in of_type(events, "allocate", "evict", "batch", "forward_start"))
+
+
 def test_steps_sample_one_token_a_request(events) -> None:
     batches = of_type(events, "batch")
     ends = of_type(events, "finished")
@@ -168,6 +175,7 @@ def test_events_below_a_learner_s_function_carry_its_line(monkeypatch: pytest.Mo
     assert all("self.prefix_cache.insert" in lines[e["line"] - 1] for e in recorder.of_type("insert"))
     assert all("self._free(" in lines[e["line"] - 1] for e in recorder.of_type("free"))
     assert all("self.unlock(" in lines[e["line"] - 1] for e in recorder.of_type("unlock"))
+    assert [e["bounds"] for e in recorder.of_type("cache_req")][:2] == [[0, 0, 8, 9], [0, 8, 8, 9]]
     assert all("line" not in e for e in recorder.of_type("batch", "allocate", "match", "sampled"))
     with trace.recording(trace.Recorder()) as recorder:  # the file is no longer named
         make_llm().generate([prompt(0, 9)], GREEDY)
