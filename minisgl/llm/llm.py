@@ -42,7 +42,7 @@ class LLM(Scheduler):
 
     @cached_property
     def tokenizer(self) -> Tokenizer | None:
-        """The model's tokenizer, read at first use; None for a model in memory."""
+        """The model's tokenizer, read at first use; None when it has none, as a model in memory."""
         folder = self.engine.model_path
         return None if folder is None else load_tokenizer(folder)
 
@@ -124,7 +124,7 @@ class LLM(Scheduler):
         """The prompt as int32 [n], checked. An error names the prompt by its index."""
         if isinstance(prompt, str):
             if self.tokenizer is None:
-                raise ValueError(f"prompt {index} is a text, but a model in memory has no tokenizer")
+                raise ValueError(f"prompt {index} is a text, but the model has no tokenizer: give token ids")
             token_ids = self.tokenizer.encode(prompt)
         elif not isinstance(prompt, Sequence) or any(type(token) is not int for token in prompt):
             raise TypeError(f"prompt {index} must be a text or a list of token ids, not {_kind(prompt)}")
