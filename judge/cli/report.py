@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
+from judge.cli import workspace
 from judge.exercises import Exercise
 from judge.i18n import t
 from judge.types import EngineResult, Event, GroupResult, RunResult, SampleResult, Verdict
@@ -66,6 +67,8 @@ def verdict_lines(exercise: Exercise, result: RunResult, lang: str) -> list[str]
     if rule is not None:
         lines.append(f"{t('cli.rule', lang, number=rule.number)} {rule.text[lang]}")
     lines.append(t("cli.score", lang, score=round(100 * result.score), seconds=f"{result.seconds:.2f}"))
+    if result.verdict is Verdict.SE:
+        lines.append(t("cli.fault", lang, file=workspace.shown(workspace.log_file())))
     if result.verdict is Verdict.AC:
         lines.append(t("cli.accepted_next" if result.groups else "cli.samples_only", lang, id=exercise.id))
     return lines

@@ -24,6 +24,11 @@ def file_of(exercise: Exercise) -> Path:
     return folder() / f"{exercise.id}_{exercise.slug}.py"
 
 
+def log_file() -> Path:
+    """Where a fault of the judge is written down in full."""
+    return folder() / ".judge.log"
+
+
 def shown(path: Path) -> str:
     """The path as a person would type it from where they stand."""
     try:

@@ -45,7 +45,6 @@ class Failed(AssertionError):
 def run(source: str, filename: str, target: Any, learner_file: str = "") -> list[Outcome]:
     """Every ``test_*`` of ``source`` in order of definition, each called with ``target``."""
     tree = ast.parse(source, filename)
-    lines = source.splitlines()
     asserts = _asserts(tree)
     tree = ast.fix_missing_locations(_Pairs(target_names=_target_names(tree)).visit(tree))
     namespace: dict[str, Any] = {"__name__": "samples", "__file__": filename, "_judge_compare": _compare}
@@ -53,7 +52,7 @@ def run(source: str, filename: str, target: Any, learner_file: str = "") -> list
     tests = [
         (name, value) for name, value in namespace.items() if name.startswith("test_") and callable(value)
     ]
-    return [_run_one(name, test, target, filename, learner_file, asserts, lines) for name, test in tests]
+    return [_run_one(name, test, target, filename, learner_file, asserts) for name, test in tests]
 
 
 def _run_one(
@@ -63,7 +62,6 @@ def _run_one(
     filename: str,
     learner_file: str,
     asserts: list[ast.Assert],
-    lines: list[str],
 ) -> Outcome:
     outcome = Outcome(name, False)
     printed = _Bounded()
@@ -73,27 +71,24 @@ def _run_one(
         outcome.ok = True
     except Failed as error:
         outcome.expected, outcome.got, outcome.message = error.expected, error.got, str(error)
-        _locate(outcome, error, filename, asserts, lines)
+        _locate(outcome, error, filename, asserts)
     except AssertionError as error:
         outcome.message = str(error)[:_SHOWN]
-        _locate(outcome, error, filename, asserts, lines)
+        _locate(outcome, error, filename, asserts)
     except BaseException as error:
         outcome.message = f"{type(error).__name__}: {shown(error, str)}"
-        _locate(outcome, error, filename, asserts, lines)
+        _locate(outcome, error, filename, asserts)
         outcome.raised_line = _last_line(error, learner_file)
     outcome.stdout = printed.getvalue()
     return outcome
 
 
-def _locate(
-    outcome: Outcome, error: BaseException, filename: str, asserts: list[ast.Assert], lines: list[str]
-) -> None:
+def _locate(outcome: Outcome, error: BaseException, filename: str, asserts: list[ast.Assert]) -> None:
     outcome.line = _last_line(error, filename)
     for node in asserts:
         if outcome.line is not None and node.lineno <= outcome.line <= (node.end_lineno or node.lineno):
             outcome.line = node.lineno
-            text = lines[node.lineno - 1 : node.end_lineno]
-            outcome.assertion = "\n".join(text).strip()
+            outcome.assertion = ast.unparse(node.test)  # its message is shown apart
 
 
 def _last_line(error: BaseException, filename: str) -> int | None:
