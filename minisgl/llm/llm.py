@@ -43,8 +43,12 @@ class LLM(Scheduler):
     @cached_property
     def tokenizer(self) -> Tokenizer | None:
         """The model's tokenizer, read at first use; None when it has none, as a model in memory."""
-        folder = self.engine.model_path
-        return None if folder is None else load_tokenizer(folder)
+        if self.engine.model_path is None:
+            return None
+        try:
+            return load_tokenizer(self.engine.model_path)
+        except FileNotFoundError:
+            return None
 
     def generate(
         self,

@@ -34,7 +34,9 @@ class FastTokenizer:
         return text
 
 
-def load_tokenizer(folder: Path) -> Tokenizer | None:
-    """The tokenizer of a model folder; None when it has no `tokenizer.json`."""
+def load_tokenizer(folder: Path) -> Tokenizer:
+    """The tokenizer of a model folder. FileNotFoundError when it has no `tokenizer.json`."""
     path = folder / "tokenizer.json"
-    return FastTokenizer(path) if path.is_file() else None
+    if not path.is_file():
+        raise FileNotFoundError(f"{folder} has no tokenizer.json")
+    return FastTokenizer(path)
