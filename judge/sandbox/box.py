@@ -297,8 +297,7 @@ class Box:
     # --- Ends ---------------------------------------------------------------------------------
 
     def _check_memory(self, raised: protocol.Raised) -> None:
-        torch_words = ("can't allocate memory", "not enough memory")
-        if raised.name == "MemoryError" or any(words in raised.message for words in torch_words):
+        if protocol.out_of_memory(raised):
             self._stop(Verdict.MLE, reason="limit", limit="memory", line=raised.line)
 
     def _raised(self, raised: protocol.Raised) -> NoReturn:

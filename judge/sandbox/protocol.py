@@ -66,6 +66,12 @@ class Raised(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     line: int | None = None
 
 
+def out_of_memory(raised: Raised) -> bool:
+    """Whether an allocation failed: Python's way of saying so, or torch's."""
+    words = ("can't allocate memory", "not enough memory")
+    return raised.name == "MemoryError" or any(word in raised.message for word in words)
+
+
 class Parameter(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     """A parameter that the target is due to have; ``kind`` is the name of an ``inspect.Parameter.kind``."""
 
@@ -339,6 +345,10 @@ def _is_tensor(value: Any) -> bool:
 def _pack_tensor(torch: Any, tensor: Any) -> msgspec.msgpack.Ext:
     # A subclass may lie in whatever it overrides, so only the base class's own methods look at the data.
     with torch._C.DisableTorchFunctionSubclass():
+        try:
+            tensor = torch.Tensor.as_subclass(tensor, torch.Tensor)
+        except RuntimeError:  # sparse and the like
+            return opaque("a tensor without plain storage")
         if tensor.layout != torch.strided or tensor.device.type == "meta":
             return opaque(f"a tensor on {tensor.device.type}, {tensor.layout}")
         dtype = str(tensor.dtype).removeprefix("torch.")

@@ -15,7 +15,7 @@ mkdir mkdirat unlink unlinkat rmdir rename renameat renameat2 ftruncate truncate
 umask chdir fchdir utimensat statfs fstatfs fadvise64 fallocate copy_file_range sendfile
 mmap munmap mremap mprotect madvise brk mincore membarrier
 futex futex_waitv set_robust_list get_robust_list rseq set_tid_address gettid getpid getppid getuid geteuid
-getgid getegid getpgrp getgroups tgkill
+getgid getegid getresuid getresgid getpgrp getgroups tgkill
 rt_sigaction rt_sigprocmask rt_sigreturn sigaltstack rt_sigpending rt_sigtimedwait restart_syscall
 clock_gettime clock_getres clock_nanosleep nanosleep gettimeofday time times getrusage
 getitimer setitimer alarm

@@ -51,10 +51,10 @@ class CaseIO:
         """``{"value": result}``, or ``{"error": class name}`` when the call raises an Exception."""
         try:
             return {"value": function(*args, **kwargs)}
-        except MemoryError:
-            raise
         except Exception as error:
             raised = describe(error, self._filename)
+            if protocol.out_of_memory(raised):
+                raise
             self.notes = [*self.notes[1 - _NOTES :], raised]
             return {"error": raised.name}
 
