@@ -40,7 +40,11 @@ class ProgramResult(msgspec.Struct, forbid_unknown_fields=True):
     def balanced(self, page_size: int) -> bool:
         """Whether every page is free or cached, exactly once."""
         owned = sorted([*self.pages.free, *self.pages.cached])
-        return not self.integrity and owned == [page * page_size for page in range(self.pages.total)]
+        if (
+            self.integrity or len(owned) != self.pages.total
+        ):  # `total` is the box's word: no range of it before
+            return False
+        return owned == [page * page_size for page in range(len(owned))]
 
     @property
     def flat_tokens(self) -> list[list[int]]:

@@ -135,6 +135,8 @@ class _Stream:
         if not (0 <= call < len(self._first) - 1 and 0 <= index < self._first[call + 1] - self._first[call]):
             raise Malformed("a token of no prompt")
         ids = self._ids.setdefault((call, index), [])
+        if len(ids) >= self._one.job["sampling"]["max_tokens"]:
+            raise Malformed("more tokens than asked for")
         ids.append(token_id)
         # a character may be split over tokens: its beginning waits for the rest
         text = _decode(ids).rstrip("\ufffd")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import inspect
 
 from judge.exercises import Exercise
 from judge.i18n import both
@@ -12,16 +11,23 @@ from judge.types import SampleResult, Text
 
 
 def run_samples(exercise: Exercise, box: Box) -> list[SampleResult]:
-    """Run every sample on the loaded submission. Raises Stopped."""
+    """Run every sample on the loaded submission. Raises Stopped.
+
+    One result a sample, whatever the box says: a sample that it does not mention has failed.
+    """
+    answers = {answer.name: answer for answer in box.samples(exercise.samples)}
     titles = _titles(exercise.samples)
-    return [_shown(answer, titles.get(answer.name, {})) for answer in box.samples(exercise.samples)]
+    return [
+        _shown(answers[name], title) if name in answers else SampleResult(name, False, title)
+        for name, title in titles.items()
+    ]
 
 
 def _shown(answer: SampleAnswer, title: Text) -> SampleResult:
     return SampleResult(
         name=answer.name,
         ok=answer.ok,
-        title=title or {"zh": answer.name, "en": answer.name},
+        title=title,
         line=answer.line,
         assertion=answer.assertion,
         expected=answer.expected,
@@ -38,10 +44,10 @@ def _message(answer: SampleAnswer) -> Text:
 
 
 def _titles(source: str) -> dict[str, Text]:
-    """A sample's docstring is its title: a line of Chinese, a line of English."""
-    tests = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
-    docstrings = {test.name: ast.get_docstring(test) for test in tests}
-    return {name: _two_lines(inspect.cleandoc(text)) for name, text in docstrings.items() if text}
+    """A sample's docstring is its title: a line of Chinese, a line of English; its name where there is none."""
+    functions = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
+    tests = [function for function in functions if function.name.startswith("test_")]
+    return {test.name: _two_lines(ast.get_docstring(test) or test.name) for test in tests}
 
 
 def _two_lines(text: str) -> Text:

@@ -14,10 +14,6 @@ from judge.sandbox import Pool
 from judge.solution import solution_text
 from judge.types import Event, RunResult, Verdict
 
-IN_ENGINE = (
-    "'judge.swap.program' in __import__('sys').modules and __import__('sys').modules['judge.swap.program']"
-)
-
 
 def judged(number: str, code: str, pool: Pool, **options) -> RunResult:
     return judge_submission(find(number), code.encode(), pool=pool, seed=b"seed", **options)
@@ -179,6 +175,8 @@ def test_a_sound_answer():
         {"total": 2, "free": [0], "cached": []},
         {"total": 2, "free": [0, 0], "cached": []},
         {"total": 2, "free": [0, 2], "cached": []},
+        {"total": 1 << 62, "free": [0, 1], "cached": []},
+        {"total": -1, "free": [], "cached": []},
     ],
 )
 def test_balance_is_counted_outside(pages):
