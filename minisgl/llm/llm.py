@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, TypedDict
 
@@ -10,7 +11,7 @@ import torch
 
 from ..core import SamplingParams
 from ..engine.config import ModelSource
-from ..message import DetokenizeMsg, UserMsg
+from ..message import UserMsg
 from ..scheduler import Scheduler, SchedulerConfig
 from ..utils import trace
 from ..utils.hf import Tokenizer, load_tokenizer
@@ -25,6 +26,16 @@ class Generation(TypedDict):
     text: str  # empty when the model has no tokenizer
     token_ids: list[int]  # without the end-of-sequence token
     finish_reason: Literal["length", "stop"]  # "stop": the model ended the text itself
+
+
+@dataclass
+class _Output:
+    """One request of a running `generate` call."""
+
+    index: int  # of its prompt
+    ignore_eos: bool
+    token_ids: list[int] = field(default_factory=list)
+    finish_reason: Literal["length", "stop"] | None = None
 
 
 class LLM(Scheduler):
@@ -60,48 +71,57 @@ class LLM(Scheduler):
         """Continue each prompt.
 
         Args:
-            prompts: texts or lists of token ids. sampling_params: one for all prompts, or one each.
-            `max_tokens` is cut to what a sequence can hold. on_token: called with the prompt's index and
-            each token as it is generated.
+            prompts: texts or lists of token ids.
+            sampling_params: one for all prompts, or one each; `max_tokens` is cut to what a sequence holds.
+            on_token: called with the index of the prompt and the token, for each token as it is generated.
 
         Returns:
             One result a prompt, in the order of the prompts.
 
         Raises:
-            TypeError: an argument of another type. ValueError: a prompt is empty, too long, or holds an id
-            that the model does not have. Nothing has been computed then.
+            TypeError: an argument has another type.
+            ValueError: a prompt is empty, too long, or holds an id that the model does not have. Nothing has
+                been computed then.
 
-        After any error, of a callback too, no request is left, all pages are free and the LLM can be used
-        again.
+        After any error, one of the callback too, no request is left, all pages are free, and the LLM can be
+        used again.
         """
         msgs = self._make_msgs(prompts, sampling_params)
-        first_uid = self._next_uid
         self._next_uid += len(msgs)
-        outputs: list[list[int]] = [[] for _ in msgs]
-        reasons: dict[int, Literal["length", "stop"]] = {}
+        outputs = {msg.uid: _Output(i, msg.sampling_params.ignore_eos) for i, msg in enumerate(msgs)}
         try:
             self.inbox.extend(msgs)
-            while len(reasons) < len(msgs):
+            while any(output.finish_reason is None for output in outputs.values()):
                 self.normal_loop()
-                while self.outbox:
-                    msg = self.outbox.popleft()
-                    index = msg.uid - first_uid
-                    is_eos = self._ends_text(msg, msgs[index].sampling_params)
-                    if not is_eos:
-                        outputs[index].append(msg.next_token)
-                    if msg.finished:
-                        reasons[index] = "stop" if is_eos else "length"
-                        trace.emit("finished", req=msg.uid, reason=reasons[index], tokens=len(outputs[index]))
-                    if on_token is not None and not is_eos:
-                        on_token(index, msg.next_token)
+                for index, token in self._collect(outputs):
+                    if on_token is not None:
+                        on_token(index, token)
             self.run_when_idle()
         except BaseException:
             self.reset()
             raise
-        return [
-            Generation(uid=msg.uid, text=self._decode(ids), token_ids=ids, finish_reason=reasons[index])
-            for index, (msg, ids) in enumerate(zip(msgs, outputs, strict=True))
-        ]
+        return [self._result(uid, output) for uid, output in outputs.items()]
+
+    def _collect(self, outputs: dict[int, _Output]) -> list[tuple[int, int]]:
+        """Move what has been sent into `outputs`; returns prompt index and token of each token of text."""
+        new: list[tuple[int, int]] = []
+        while self.outbox:
+            msg = self.outbox.popleft()
+            output = outputs[msg.uid]
+            ends_text = msg.finished and msg.next_token in self.eos_token_ids and not output.ignore_eos
+            if not ends_text:
+                output.token_ids.append(msg.next_token)
+                new.append((output.index, msg.next_token))
+            if msg.finished:
+                output.finish_reason = "stop" if ends_text else "length"
+                tokens = len(output.token_ids)
+                trace.emit("finished", req=msg.uid, reason=output.finish_reason, tokens=tokens)
+        return new
+
+    def _result(self, uid: int, output: _Output) -> Generation:
+        text = "" if self.tokenizer is None else self.tokenizer.decode(output.token_ids)
+        assert output.finish_reason is not None
+        return Generation(uid=uid, text=text, token_ids=output.token_ids, finish_reason=output.finish_reason)
 
     def _make_msgs(
         self, prompts: Sequence[Prompt], sampling_params: SamplingParams | Sequence[SamplingParams] | None
@@ -144,12 +164,6 @@ class LLM(Scheduler):
         except ValueError as error:
             raise ValueError(f"prompt {index}: {error}") from None
         return torch.tensor(token_ids, dtype=torch.int32)
-
-    def _ends_text(self, msg: DetokenizeMsg, params: SamplingParams) -> bool:
-        return msg.finished and not params.ignore_eos and msg.next_token in self.eos_token_ids
-
-    def _decode(self, token_ids: list[int]) -> str:
-        return "" if self.tokenizer is None else self.tokenizer.decode(token_ids)
 
 
 def _kind(value: object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Sequence
 
@@ -9,7 +10,7 @@ from ..message import BaseBackendMsg, DetokenizeMsg
 from ..utils import trace
 
 
-class SchedulerIOMixin:
+class SchedulerIOMixin(ABC):
     """`inbox` holds messages to the scheduler, `outbox` the tokens it has sent."""
 
     def __init__(self) -> None:
@@ -30,6 +31,6 @@ class SchedulerIOMixin:
             trace.emit("sampled", req=msg.uid, token=msg.next_token)
         self.outbox.extend(reply)
 
+    @abstractmethod
     def run_when_idle(self) -> None:
         """Called when there is no work."""
-        raise NotImplementedError
