@@ -24,7 +24,7 @@ _CLASSES: Sequence[tuple[_TokenType, str]] = (
 
 
 def highlight(code: str, marks: dict[int, int] | None = None) -> str:
-    """`code` as HTML, with a numbered ring at the end of each line (counted from 0) that `marks` names.
+    """`code` as HTML, with a numbered ring before each line (counted from 0) that `marks` names.
 
     No line of the result is empty: an empty line would end the HTML block in Markdown.
     """
@@ -38,7 +38,7 @@ def highlight(code: str, marks: dict[int, int] | None = None) -> str:
             pieces.append(f'<i class="{css}">{text}</i>' if css and text else text)
     lines = "".join(pieces).rstrip("\n").split("\n")
     for number, mark in (marks or {}).items():
-        lines[number] += f'  <b class="ref" aria-hidden="true">{mark}</b>'
+        lines[number] = f'<b class="ref" aria-hidden="true">{mark}</b>{lines[number]}'
     return keep_blank_lines("\n".join(lines))
 
 

@@ -18,7 +18,7 @@
     for (const mark of pre.querySelectorAll('.ref')) mark.remove();
     const said = button.querySelector('span');
     const before = said.textContent;
-    navigator.clipboard?.writeText(pre.textContent.replace(/ +$/gm, '')).then(() => {
+    navigator.clipboard?.writeText(pre.textContent).then(() => {
       said.textContent = button.dataset.done;
       setTimeout(() => { said.textContent = before; }, 1600);
     }, () => { /* the browser refused: the button keeps its word */ });
