@@ -220,8 +220,8 @@ def _check_one(right: dict[str, Any], mine: dict[str, Any], place: int) -> Broke
         return Broken(5, text)
     if mine["scheduled"] != right["scheduled"]:
         text = {
-            "zh": f"{zh}得到的 token 数不是 `min(target - computed, 剩下的预算)`。",
-            "en": f"What {en} gets is not `min(target - computed, budget left)`.",
+            "zh": f"{zh}得到的 token 数不是 `min(target - computed, token_budget)`。",
+            "en": f"What {en} gets is not `min(target - computed, token_budget)`.",
         }
         return Broken(2, text)
     if mine["blocks"] != right["blocks"]:

@@ -1,0 +1,57 @@
+"""What the engine part sees of each known mistake, were it not for the hidden tests before it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from judge.engine_run import run_engine
+from judge.exercises import Exercise
+from judge.harness.diagnosis import mutant_source
+from judge.sandbox import Box, Pool
+from judge.source import parameters
+from judge.types import Verdict
+
+UNSEEN = {
+    # any bijection of places serves the engine, and it asks for no wrong value
+    "page_address": "acde",
+    # the adapter's pool holds all requests, each at its target but for its next tokens
+    "continuous_step": "abcdef",
+    # the adapter takes the cut and the lock count; after a difference these prompts do not agree again
+    "radix_split": "cd",
+    # nothing evicts between the unlock and the insertion
+    "cache_req": "c",
+    "try_allocate_one": "",
+}
+
+
+@pytest.fixture(scope="module")
+def boxes() -> Iterator[Pool]:
+    with Pool() as shared:
+        yield shared
+
+
+@pytest.mark.slow
+def test_engine_notices_known_mistakes(exercise: Exercise, boxes: Pool) -> None:
+    if exercise.place == "none":
+        pytest.skip("this exercise has no place in the engine")
+    unseen = ""
+    for mutant in exercise.hidden.mutants:
+        source = mutant_source(exercise.hidden, mutant).encode()
+
+        def load(box: Box, source: bytes = source) -> None:
+            box.load(
+                source,
+                filename="mutant.py",
+                target=exercise.name,
+                kind=exercise.kind,
+                parameters=parameters(exercise),
+                members=list(exercise.members),
+                seed=1,
+            )
+
+        run = run_engine(exercise, boxes, b"engine part" * 3, load, lambda event: None)
+        if run.result.verdict is Verdict.AC:
+            unseen += mutant.letter
+    assert unseen == UNSEEN[exercise.slug]
