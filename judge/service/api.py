@@ -136,10 +136,12 @@ async def events(
     service: Here,
     user: User,
     last_event_id: Annotated[str | None, Header()] = None,
-) -> StreamingResponse:
+) -> Response:
     """Progress as server-sent events; Last-Event-ID resumes; ends after the verdict."""
-    await run_in_threadpool(_own, service, user, submission_id)
+    view = await run_in_threadpool(_own, service, user, submission_id)
     after = _event_id(last_event_id)
+    if view.status == "done" and not await run_in_threadpool(service.store.events, submission_id, after):
+        return Response(status_code=204)  # the reader has it all; 204 tells a browser not to come back
     if not service.streams.enter():
         raise ApiError(503, "streams", headers={"retry-after": "5"})
     settings = service.settings

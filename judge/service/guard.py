@@ -8,6 +8,7 @@ anything must come from our own pages, or from no page at all; and answers forbi
 from __future__ import annotations
 
 import asyncio
+import re
 import uuid
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -20,6 +21,7 @@ from judge.service import log
 from judge.service.errors import ApiError, refuse
 
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+_HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+))(?::[0-9]{1,5})?")
 
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
@@ -117,10 +119,8 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
 
 def _host_name(host: str) -> str:
     """The name in a Host header without its port; empty when it is none."""
-    try:
-        return (urlsplit(f"//{host}").hostname or "").lower()
-    except ValueError:
-        return ""
+    found = _HOST.fullmatch(host)
+    return (found[1] or found[2]).lower() if found else ""
 
 
 def _with_headers(path: str, send: Send) -> Callable[[Message], Awaitable[None]]:

@@ -25,7 +25,7 @@ from judge.service.worker import Worker, open_store
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from course import ScriptedJudge, make_course, wait_for  # noqa: E402
+from course import ScriptedJudge, make_course, wait_for
 
 
 @dataclass

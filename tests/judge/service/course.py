@@ -1,4 +1,4 @@
-"""A course of two small exercises and a judge that does what the submitted text says: no torch, no sandbox."""
+"""Two small exercises, and a judge that does what the submitted text says: no torch, no sandbox."""
 
 from __future__ import annotations
 
@@ -111,8 +111,8 @@ def answer(exercise: Exercise, verdict: Verdict, *, samples_only: bool = False) 
 class ScriptedJudge:
     """Reads its orders in the submitted text.
 
-    `pass`, `wrong`: that verdict. `crash`: a defect of the judge. `fault`: verdict SE. `hold`: writes the file
-    `started-<n>` into `folder` and goes on when there is a file `go`; then as `pass`.
+    `pass`, `wrong`: that verdict. `crash`: a defect of the judge. `fault`: verdict SE. `hold`: writes the
+    file `started-<n>` into `folder` and goes on when there is a file `go`; then as `pass`.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -1,0 +1,217 @@
+"""What the service refuses: other sites, other names, too much, and what is no submission."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import socket
+from typing import Any
+
+import pytest
+from test_api import refused
+
+JSON = {"content-type": "application/json"}
+BODY = json.dumps({"exercise": 176, "code": "pass"})
+
+
+def post(service: Any, content: Any, **headers: str) -> Any:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return service.client.post("/api/v1/submissions", content=content, headers=JSON | named)
+
+
+def nothing_stored(service: Any) -> bool:
+    return service.client.get("/api/v1/submissions?mine").json()["submissions"] == []
+
+
+@pytest.mark.parametrize(
+    "name", ["evil.example", "127.0.0.1.evil.example", "", "localhost:80:80", "[", "a b"]
+)
+def test_a_rebound_host_name_is_refused(idle: Any, name: str) -> None:
+    for path in ("/zh/", "/api/v1/exercises", "/healthz"):
+        refused(idle.client.get(path, headers={"host": name}), 421, "host")
+
+
+@pytest.mark.parametrize("name", ["localhost", "LOCALHOST:8000", "127.0.0.1:1", "[::1]:8000"])
+def test_loopback_names_are_served(idle: Any, name: str) -> None:
+    assert idle.client.get("/healthz", headers={"host": name}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"origin": "https://evil.example"},
+        {"origin": "null"},
+        {"origin": "http://127.0.0.1:1"},
+        {"sec_fetch_site": "cross-site"},
+        {"sec_fetch_site": "same-site"},
+        {"sec_fetch_site": "cross-site", "origin": "https://evil.example"},
+    ],
+)
+def test_another_site_cannot_submit(idle: Any, headers: dict[str, str]) -> None:
+    refused(post(idle, BODY, **headers), 403, "origin")
+    assert nothing_stored(idle)
+
+
+def test_our_own_page_and_the_command_line_can(idle: Any) -> None:
+    own = f"http://127.0.0.1:{idle.client.base_url.port}"
+    assert post(idle, BODY, origin=own, sec_fetch_site="same-origin").status_code == 201
+    assert post(idle, BODY).status_code == 201
+
+
+@pytest.mark.parametrize(
+    "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""]
+)
+def test_a_form_of_another_page_cannot_submit(idle: Any, kind: str) -> None:
+    answer = idle.client.post("/api/v1/submissions", content=BODY, headers={"content-type": kind})
+    refused(answer, 415, "content_type")
+
+
+def test_source_over_the_limit(idle: Any) -> None:
+    assert idle.submit("x" * 64 * 1024).status_code == 201
+    words = refused(idle.submit("x" * (64 * 1024 + 1)), 413, "source_size")
+    assert "64 kB" in words["en"] and "65 kB" in words["en"]
+    refused(idle.submit("页" * 30_000), 413, "source_size")
+    assert idle.submit("页" * 20_000).status_code == 201, "the limit counts bytes of UTF-8, not of JSON"
+
+
+def test_body_over_the_limit_is_not_read_to_its_end(idle: Any) -> None:
+    answer = idle.client.post("/api/v1/submissions", content=b" " * 10_000_000, headers=JSON)
+    refused(answer, 413, "body_size")
+
+    read = 0
+
+    def endless() -> Any:
+        nonlocal read
+        while read < 200_000_000:
+            read += 65536
+            yield b" " * 65536
+
+    try:
+        refused(idle.client.post("/api/v1/submissions", content=endless(), headers=JSON), 413, "body_size")
+    except Exception as error:  # the connection may be closed before the answer is read
+        assert (
+            "Write" in type(error).__name__
+            or "Read" in type(error).__name__
+            or "Remote" in type(error).__name__
+        )
+    assert read < 50_000_000
+    assert nothing_stored(idle) and idle.client.get("/healthz").status_code == 200
+
+
+def test_a_body_that_does_not_arrive(make_service: Any, settings: Any) -> None:
+    service = make_service(dataclasses.replace(settings, body_s=0.2))
+    with socket.create_connection(("127.0.0.1", service.client.base_url.port), timeout=20) as connection:
+        connection.sendall(
+            b"POST /api/v1/submissions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            b'Content-Length: 500\r\n\r\n{"exercise"'
+        )
+        answer = connection.recv(65536)
+    assert answer.startswith(b"HTTP/1.1 408") and b"slow" in answer
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b'"text"',
+        b"\xff\xfe{}",
+        b'{"exercise": 176}',
+        b'{"code": "x"}',
+        b'{"exercise": 176, "code": 5}',
+        b'{"exercise": 176, "code": null}',
+        b'{"exercise": [176], "code": "x"}',
+        b'{"exercise": 176.0, "code": "x"}',
+        b'{"exercise": true, "code": "x"}',
+        b'{"exercise": NaN, "code": "x"}',
+        b'{"exercise": 176, "code": "x", "user_id": 2}',
+        b'{"exercise": 176, "code": "x", "samples_only": "yes"}',
+        b'{"exercise": 176, "code": "x", "key": ""}',
+        b'{"exercise": 176, "code": "x", "key": "a b"}',
+        b'{"exercise": 176, "code": "\\ud800"}',
+        b'{"exercise": 176, "code": ' + b"[" * 50_000 + b"]" * 50_000 + b"}",
+        b'{"exercise": ' + b"9" * 20_000 + b', "code": "x"}',
+        b'{"exercise": 176, "code": "x", ' + b'"a":1,' * 5000 + b'"b":1}',
+    ],
+    ids=lambda content: content[:40].decode("latin1"),
+)
+def test_malformed(idle: Any, content: bytes) -> None:
+    refused(post(idle, content), 422, "malformed")
+    assert nothing_stored(idle)
+
+
+def test_odd_text_is_kept_as_it_is(service: Any) -> None:
+    code = "pass\x00\u2028\ufeff</script>\r\n😀"
+    made = service.submit(code).json()
+    assert service.result(made["id"])["code"] == code
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/v1/submissions/0",
+        "/api/v1/submissions/-1",
+        "/api/v1/submissions/x",
+        f"/api/v1/submissions/{10**30}",
+        "/api/v1/submissions?mine&limit=0",
+        "/api/v1/submissions?mine&limit=x",
+        "/api/v1/submissions?mine&before=-1",
+        f"/api/v1/submissions?mine&exercise={10**30}",
+        "/api/v1/exercises/176?lang=fr",
+    ],
+)
+def test_bad_parameters(idle: Any, path: str) -> None:
+    refused(idle.client.get(path), 422, "malformed")
+
+
+def test_wrong_addresses_and_methods(idle: Any) -> None:
+    refused(idle.client.get("/api/v1/nothing"), 404, "not_found")
+    refused(idle.client.get("/api/v1/submissions/12345"), 404, "no_submission")
+    refused(idle.client.delete("/api/v1/submissions/1", headers=JSON), 405, "method")
+    refused(idle.client.put("/api/v1/submissions", content="{}", headers=JSON), 405, "method")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/static/../app.py",
+        "/static/%2e%2e/app.py",
+        "/static/..%2fapp.py",
+        "/static//etc/passwd",
+        "/book/zh/../../var/server.key",
+        "/book/zh/%2e%2e/%2e%2e/var/server.key",
+        "/book/zh/..%2f..%2fvar%2fserver.key",
+        "/book/zh//etc/passwd",
+        "/book/zh/%00",
+        "/book/zh/link",
+    ],
+)
+def test_no_file_outside_is_served(idle: Any, path: str) -> None:
+    book = idle.settings.book / "zh"
+    book.mkdir(parents=True)
+    (book / "index.html").write_text("the book")
+    (book / "link").symlink_to(idle.settings.var / "server.key")
+    with socket.create_connection(("127.0.0.1", idle.client.base_url.port), timeout=20) as connection:
+        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+        answer = b"".join(iter(lambda: connection.recv(65536), b""))
+    assert answer.startswith((b"HTTP/1.1 404", b"HTTP/1.1 4")), answer[:80]
+    assert (idle.settings.var / "server.key").read_bytes() not in answer
+
+
+def test_security_headers_everywhere(idle: Any) -> None:
+    for path in ("/zh/", "/static/tokens.css", "/api/v1/exercises", "/nothing", "/book/zh/"):
+        headers = idle.client.get(path).headers
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["x-frame-options"] == "DENY"
+        assert "frame-ancestors 'none'" in headers["content-security-policy"]
+        assert "access-control-allow-origin" not in headers
+        assert "server" not in headers or "uvicorn" in headers["server"]
+    policy = idle.client.get("/zh/exercises/176").headers["content-security-policy"]
+    assert "unsafe" not in policy and "default-src 'none'" in policy
+    assert idle.client.get("/api/v1/exercises").headers["cache-control"] == "no-store"
+
+
+def test_the_server_key_is_the_owners_alone(idle: Any) -> None:
+    assert (idle.settings.var / "server.key").stat().st_mode & 0o777 == 0o600

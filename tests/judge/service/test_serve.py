@@ -1,0 +1,193 @@
+"""`serve` as a process: its worker killed, its port taken, its end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from course import make_course, wait_for
+
+from judge.service.settings import Settings
+from judge.service.worker import open_store
+
+PROGRAM = Path(__file__).with_name("scripted_service.py")
+ROOT = PROGRAM.parents[3]
+
+
+class Process:
+    """A started service; what it printed is in `out`, its log in `err`."""
+
+    def __init__(self, folder: Path, mode: str = "strong", port: int | None = None) -> None:
+        self.folder = folder
+        if not (folder / "course").exists():
+            make_course(folder / "course")
+        self.var = folder / "var"
+        self.port = port or free_port()
+        self.out, self.err = folder / f"out-{self.port}", folder / f"err-{self.port}"
+        command = [sys.executable, str(PROGRAM), "serve", str(folder / "course"), str(self.var)]
+        environ = os.environ | {"LC_ALL": "C.UTF-8", "PYTHONPATH": f"{ROOT}{os.pathsep}{PROGRAM.parent}"}
+        with self.out.open("wb") as out, self.err.open("wb") as err:
+            self.process = subprocess.Popen(
+                [*command, str(self.port), mode], stdout=out, stderr=err, cwd=ROOT, env=environ
+            )
+        self.client = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=30)
+
+    def ready(self) -> Process:
+        wait_for(lambda: "Ctrl-C" in self.said() or self.process.poll() is not None, "the address")
+        assert self.process.poll() is None, self.said() + self.err.read_text()
+        return self
+
+    def said(self) -> str:
+        return self.out.read_text()
+
+    def submit(self, code: str) -> int:
+        body = {"exercise": 176, "code": code}
+        return int(self.client.post("/api/v1/submissions", json=body).json()["id"])
+
+    def result(self, submission: int) -> dict[str, Any]:
+        with self.client.stream("GET", f"/api/v1/submissions/{submission}/events") as stream:
+            stream.read()
+        return dict(self.client.get(f"/api/v1/submissions/{submission}").json())
+
+    def held_by(self, number: int) -> int:
+        """The process id of the worker that took the nth held run."""
+        file = self.folder / f"started-{number}"
+        wait_for(lambda: file.exists() and file.read_text(), f"attempt {number}")
+        return int(file.read_text())
+
+    def ends(self) -> int:
+        return self.process.wait(60)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Any]:
+    started: list[Process] = []
+
+    def make(*arguments: Any) -> Process:
+        started.append(Process(tmp_path, *arguments))
+        return started[-1]
+
+    yield make
+    for one in started:
+        one.client.close()
+        if one.process.poll() is None:
+            one.process.send_signal(signal.SIGINT)
+            (tmp_path / "go").touch()
+            assert one.ends() == 0
+
+
+def alive(pid: int) -> bool:
+    """Whether the process runs; one that has ended and waits to be reaped does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_kill_9_of_the_worker_in_the_middle_of_a_run(start: Any) -> None:
+    service = start().ready()
+    made = service.submit("hold")
+    first = service.held_by(1)
+    os.kill(first, signal.SIGKILL)
+    second = service.held_by(2)
+    assert second != first
+    (service.folder / "go").touch()
+    done = service.result(made)
+    assert (done["verdict"], done["attempt"]) == ("AC", 2)
+
+    events = open_store(Settings(var=service.var)).events(made)
+    kinds = [event.type for event in events]
+    assert kinds.count("verdict") == 1
+    assert [event.data["again"] for event in events if event.type == "queued"] == [False, True]
+    assert "started again" in service.said()
+
+
+def test_ctrl_c_drains_and_a_restart_goes_on(start: Any) -> None:
+    service = start().ready()
+    at_hand, waiting = service.submit("hold"), service.submit("pass")
+    worker = service.held_by(1)
+    service.process.send_signal(signal.SIGINT)
+    wait_for(lambda: "Ctrl-C again" in service.said(), "the farewell")
+    (service.folder / "go").touch()
+    assert service.ends() == 0
+    assert not alive(worker)
+    again = start().ready()
+    assert again.result(at_hand)["attempt"] == 1
+    assert again.result(waiting)["verdict"] == "AC"
+
+
+def test_a_second_ctrl_c_ends_at_once(start: Any) -> None:
+    service = start().ready()
+    made = service.submit("hold")
+    worker = service.held_by(1)
+    service.process.send_signal(signal.SIGINT)
+    wait_for(lambda: "Ctrl-C again" in service.said(), "the farewell")
+    service.process.send_signal(signal.SIGINT)
+    assert service.ends() == 130
+    wait_for(lambda: not alive(worker), "the worker's end")
+    (service.folder / "go").touch()
+    done = start().ready().result(made)
+    assert (done["verdict"], done["attempt"]) == ("AC", 2), "what was at hand is judged after the next start"
+
+
+def test_a_worker_does_not_outlive_its_server(start: Any) -> None:
+    service = start().ready()
+    service.submit("hold")
+    worker = service.held_by(1)
+    service.process.kill()
+    service.ends()
+    (service.folder / "go").touch()
+    wait_for(lambda: not alive(worker), "the worker's end")
+
+
+def test_a_port_in_use(start: Any) -> None:
+    service = start().ready()
+    other = start("strong", service.port)
+    assert other.ends() == 1
+    assert f"Port {service.port} is in use" in other.said()
+    assert "Traceback" not in other.err.read_text()
+
+
+def test_without_isolation_it_does_not_start(start: Any) -> None:
+    service = start("refuse")
+    assert service.ends() == 3
+    assert "--accept-weak-isolation" in service.said() and "Traceback" not in service.err.read_text()
+
+
+def test_a_worker_that_never_starts_ends_the_service(start: Any) -> None:
+    service = start("broken")
+    assert service.ends() == 1
+    assert "did not start" in service.said()
+
+
+def test_weak_isolation_is_said_everywhere(start: Any) -> None:
+    service = start("weak").ready()
+    assert "no sandbox isolation" in service.said()
+    assert '"isolation.weak"' in service.err.read_text()
+    assert "没有沙箱隔离" in service.client.get("/zh/exercises/176").text
+    assert "No sandbox isolation" in service.client.get("/en/").text
+
+
+def test_logs_are_json_lines_without_code(start: Any) -> None:
+    import json
+
+    service = start().ready()
+    service.result(service.submit("pass  # my secret"))
+    lines = [json.loads(line) for line in service.err.read_text().splitlines()]
+    events = {line["event"] for line in lines}
+    assert {"request", "run.started", "run.done", "worker.started"} <= events
+    assert "secret" not in service.err.read_text()
