@@ -141,7 +141,8 @@ def _samples(exercise: Exercise) -> str:
     """The public samples and a loop over them: the first that fails raises."""
     tree = ast.parse(exercise.samples)
     names = [n.name for n in tree.body if isinstance(n, ast.FunctionDef) and n.name.startswith("test_")]
-    loop = [f"for sample in ({', '.join(names)},):", f"    sample({exercise.name})", _PASSED]
+    listed = [f"    {name}," for name in names]
+    loop = ["for sample in (", *listed, "):", f"    sample({exercise.name})", _PASSED]
     return "\n".join([exercise.samples.rstrip(), "", "", *loop])
 
 
