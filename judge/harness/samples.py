@@ -44,7 +44,7 @@ def _message(answer: SampleAnswer) -> Text:
 
 
 def _titles(source: str) -> dict[str, Text]:
-    """A sample's docstring is its title: a line of Chinese, a line of English; its name where there is none."""
+    """A sample's docstring is its title: a line of Chinese, a line of English. Without one, its name is."""
     functions = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
     tests = [function for function in functions if function.name.startswith("test_")]
     return {test.name: _two_lines(ast.get_docstring(test) or test.name) for test in tests}

@@ -225,7 +225,7 @@ def test_the_trace_names_lines_of_the_learners_file():
     trace = [event for frame in events for event in frame.get("trace", [])]
     assert [event["seq"] for event in trace] == list(range(len(trace)))
     lines = {event["type"]: event.get("line") for event in trace}
-    assert lines["insert"] == 5 and lines["cache_req"] == 5 and lines["batch"] is None
+    assert lines["insert"] == lines["unlock"] == 5 and lines["batch"] is None
 
 
 def test_the_margin_is_that_of_the_closest_two_tokens(monkeypatch):
