@@ -342,14 +342,18 @@ def _check_request(due: list[Any], seen: list[Any], finished: bool) -> Broken | 
 
 
 def engine_jobs() -> list[EngineJob]:
-    """The default runs, and identical prompts in one batch: both compute the same prefix."""
+    """The default runs; identical prompts in one batch; a pool so tight that freed pages are taken at once.
+
+    In the last, the third request comes in only when the second has given its copy back, and both grow into
+    that copy while the second still decodes.
+    """
     twins = [[P(0, 8), P(0, 8)], [P(1, 10), P(1, 10), P(1, 10)]]
+    tight = [[P(0, 16), P(0, 16), P(2, 10)]]
     return [
         *default_jobs(),
-        *(
-            EngineJob(name=f"identical prompts, page size {size}", calls=twins, page_size=size, slots=64)
-            for size in (1, 4)
-        ),
+        EngineJob(name="identical prompts", calls=twins, slots=64),
+        EngineJob(name="freed pages get new owners, page size 1", calls=tight, slots=48),
+        EngineJob(name="freed pages get new owners, page size 4", calls=tight, page_size=4, slots=60),
     ]
 
 
