@@ -15,6 +15,7 @@ import tokenize
 from collections.abc import Sequence
 from pathlib import Path
 
+from judge.comments import comment_lines
 from judge.exercise_toml import ExerciseError
 from judge.exercises import Exercise
 from judge.i18n import t
@@ -83,7 +84,8 @@ class Origin:
         if docstring is not None:
             lines += self.lines[docstring.lineno - 1 : docstring.end_lineno]
         lines = textwrap.dedent("\n".join(lines)).splitlines()
-        lines += [f"    # {hint}" for hint in (*self._hints(node, lang), *rules)]
+        for hint in (*self._hints(node, lang), *rules):
+            lines += [f"    {line}" for line in comment_lines(hint)]
         lines += [f"    raise NotImplementedError  # {t('verdict.starter_here', lang)}"]
         return "\n".join(lines) + "\n"
 
