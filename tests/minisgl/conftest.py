@@ -29,16 +29,20 @@ class RecordingSampler(Sampler):
 class Driver:
     """An engine with a page table whose pages are handed out in random order."""
 
-    def __init__(self, config: ModelConfig, page_size: int = 1, seed: int = 0, pages: int = 64) -> None:
+    def __init__(
+        self, config: ModelConfig, page_size: int = 1, seed: int = 0, pages: int = 64, device: str = "cpu"
+    ) -> None:
         self.weights = tiny_state_dict(config, seed)
         self.engine = Engine(
             EngineConfig(
                 model=(config, self.weights),
                 page_size=page_size,
+                device=device,
                 num_page_override=pages,
                 max_running_req=8,
             )
         )
+        self.engine.kv_cache.buffer.fill_(float("nan"))  # shows whoever reads what nobody wrote
         self.engine.sampler = RecordingSampler(self.engine.device, config.vocab_size, seed=1)
         self.free = list(range(pages))
         random.Random(seed).shuffle(self.free)
@@ -77,12 +81,16 @@ class Driver:
         """One forward of all of `reqs`; their logits [B, vocab]."""
         decode = all(req.extend_len == 1 for req in reqs)
         batch = Batch(reqs, "decode" if decode else "prefill")
-        rows, batch.positions = flat_positions(reqs)
-        batch.input_ids = torch.cat([req.input_ids[req.cached_len : req.device_len] for req in reqs])
-        batch.out_loc = self.engine.page_table[rows, batch.positions.long()]
+        rows, positions = flat_positions(reqs)
+        batch.positions = positions.to(self.engine.device)
+        ids = torch.cat([req.input_ids[req.cached_len : req.device_len] for req in reqs])
+        batch.input_ids = ids.to(self.engine.device)
+        batch.out_loc = self.engine.page_table[rows, positions.long()]
         self.engine.attn_backend.prepare_metadata(batch)
         args = self.engine.sampler.prepare(batch)
         output = self.engine.forward_batch(batch, args)
+        if output.copy_done_event is not None:
+            output.copy_done_event.synchronize()
         for req, token in zip(reqs, output.next_tokens_cpu.split(1), strict=True):
             req.append_host(token)
         return self.engine.sampler.logits

@@ -121,7 +121,8 @@ def test_padding_changes_nothing(driver) -> None:
         logits.append(run.step([req]))
     assert logits[1].shape == (1, 512)
     torch.testing.assert_close(logits[0], logits[1])
-    assert torch.equal(plain.engine.kv_cache.buffer[:, :, :-1], padded.engine.kv_cache.buffer[:, :, :-1])
+    written = [run.engine.kv_cache.buffer[:, :, :-1].nan_to_num() for run in (plain, padded)]
+    assert torch.equal(*written)
 
 
 def test_several_engines_in_one_process(driver) -> None:
