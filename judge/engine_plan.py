@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import zip_longest
 from typing import Any
 
 from judge.engine_result import Malformed, ProgramResult, parse_result
@@ -83,9 +84,10 @@ def tokenizer() -> Tokenizer:
 
 
 def text_prompts(exercise: Exercise) -> list[str]:
-    """What the bundled model is asked: the exercise's own prompts, or else the ones of all; zh, then en."""
-    own = [prompt for lang in ("zh", "en") for prompt in exercise.engine_text[lang]]
-    return own or list(TEXT_PROMPTS)
+    """What the bundled model is asked, zh and en in turn: the exercise's own prompts, or else those of all."""
+    own = exercise.engine_text if any(exercise.engine_text.values()) else TEXT_PROMPTS
+    turns = zip_longest(own["zh"], own["en"])
+    return [prompt for turn in turns for prompt in turn if prompt is not None]
 
 
 def _drawn(exercise: Exercise, box: Box, engine_job: EngineJob, seed: bytes) -> Planned:
