@@ -84,7 +84,7 @@ def tokenizer() -> Tokenizer:
 
 
 def text_prompts(exercise: Exercise) -> list[str]:
-    """What the bundled model is asked, zh and en in turn: the exercise's own prompts, or else those of all."""
+    """What the bundled model is asked, zh and en in turn: the exercise's own prompts or the usual ones."""
     own = exercise.engine_text if any(exercise.engine_text.values()) else TEXT_PROMPTS
     turns = zip_longest(own["zh"], own["en"])
     return [prompt for turn in turns for prompt in turn if prompt is not None]

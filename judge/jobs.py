@@ -10,7 +10,7 @@ TEXT_PROMPTS = {
     "zh": ("从前，有一只小猫", "从前，有一位老人"),
     "en": ("Once upon a time, there was a little", "Once upon a time, there was an old"),
 }
-"""What the bundled model continues unless an exercise brings its own; prompts of a language share a prefix."""
+"""What the bundled model continues unless an exercise brings its own; each pair shares a prefix."""
 
 
 def P(i: int, n: int) -> list[int]:

@@ -7,7 +7,7 @@ import pytest
 from judge.comments import columns, comment_lines
 
 ZH = "接纳时，命中前缀的 token 写进 `token_pool[slot, :cached_len]`，别处都不动；两张表都一样。"
-EN = "On admission the hit prefix's tokens go into `token_pool[slot, :cached_len]`, and nothing else is written."
+EN = "The hit prefix's tokens go into `token_pool[slot, :cached_len]`, and nothing else is written."
 
 
 @pytest.mark.parametrize("text", [ZH, EN, "1. " + ZH, "12. " + EN])
