@@ -47,8 +47,8 @@ def pip(*args: str) -> None:
     command = [str(PYTHON), "-m", "pip", *args]
     if subprocess.run(command, cwd=ROOT, check=False).returncode:
         sys.exit(
-            "setup: pip failed (its message stands above). It follows your PIP_* settings; with a torch of your "
-            "own, run: make setup TORCH=system. Nothing else was changed; run the command again when mended."
+            "setup: pip failed (its message stands above). It follows your PIP_* settings; with a torch of "
+            "your own, run: make setup TORCH=system. Run the command again when that is mended."
         )
 
 
@@ -64,18 +64,23 @@ def constraints(torch: str) -> Path:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--torch", choices=("pip", "system"), default="pip", help="system: use the torch of this Python")
+    parser.add_argument(
+        "--torch", choices=("pip", "system"), default="pip", help="system: use the torch of this Python"
+    )
     torch = parser.parse_args().torch
-    if sys.version_info < (3, 11):
-        sys.exit(f"setup: Python 3.11 or newer is needed, this is {sys.version.split()[0]}. Name one: make PYTHON=python3.12")
+    version = sys.version.split()[0]
+    if sys.version_info < (3, 11):  # noqa: UP036 - the one file that an older Python gets to see
+        sys.exit(
+            f"setup: Python 3.11 or newer is needed, this is {version}. Name one: make PYTHON=python3.12"
+        )
     mark = fingerprint(torch)
     if is_current(mark):
         return
-    print(f"setup: making .venv with Python {sys.version.split()[0]} (once; later runs skip this)", flush=True)
+    print(f"setup: making .venv with Python {version} (once; later runs skip this)", flush=True)
     if torch == "pip":
         print(
-            "setup: torch is the one large download: about 0.2 GB as a CPU build; the Linux wheels of pip's default "
-            "index carry CUDA, about 3 GB. To use one you have: make setup TORCH=system",
+            "setup: torch is the one large download: about 0.2 GB as a CPU build; the Linux wheels of pip's "
+            "default index carry CUDA, about 3 GB. To use one you have: make setup TORCH=system",
             flush=True,
         )
     STAMP.unlink(missing_ok=True)
@@ -84,7 +89,9 @@ def main() -> None:
     try:
         venv.create(VENV, with_pip=True, clear=False, system_site_packages=torch == "system")
     except subprocess.CalledProcessError:
-        sys.exit("setup: this Python cannot make an environment with pip. On Debian: apt-get install python3-venv")
+        sys.exit(
+            "setup: this Python cannot make an environment with pip. On Debian: apt-get install python3-venv"
+        )
     pip("install", "--quiet", "--constraint", str(constraints(torch)), "--editable", ".[dev]")
     STAMP.write_text(mark)
     print("setup: done", flush=True)

@@ -26,9 +26,29 @@ class BuildError(Exception):
 
 
 def read_site(root: Path = ROOT) -> Site:
-    """The addresses that book.toml gives."""
+    """The addresses that the pages link to."""
     config = tomllib.loads((root / "book.toml").read_text(encoding="utf-8"))
-    return Site(config["output"]["html"]["git-repository-url"], config["preprocessor"]["course"]["runner"])
+    configured = config["output"]["html"]["git-repository-url"]
+    return Site(web_address(_origin(root)) or configured, config["preprocessor"]["course"]["runner"])
+
+
+def _origin(root: Path) -> str:
+    command = ["git", "-C", str(root), "remote", "get-url", "origin"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=10).stdout.strip()
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+
+
+def web_address(remote: str) -> str:
+    """Where a person opens the repository that git calls `remote`; empty for a folder or no remote.
+
+    User name and password, which a remote may carry, are left out.
+    """
+    found = re.fullmatch(
+        r"(?:https?://|ssh://|git@)(?:[^@/]*@)?([\w.-]+)(?::\d+)?[:/](.+?)(?:\.git)?/?", remote
+    )
+    return f"https://{found[1]}/{found[2]}" if found else ""
 
 
 def build(out: Path, root: Path = ROOT) -> None:
@@ -59,6 +79,7 @@ def _mdbook(lang: str, root: Path, work: Path) -> Path:
         "BOOK__LANGUAGE": lang,
         "BOOK__TITLE": t("book.title", lang),
         "OUTPUT__HTML__THEME": str(theme),
+        "OUTPUT__HTML__GIT_REPOSITORY_URL": read_site(root).repository,
         "PREPROCESSOR__COURSE__COMMAND": f"{shlex.quote(sys.executable)} -m tools.book.preprocess",
     }
     environment = dict(os.environ) | {f"MDBOOK_{name}": value for name, value in settings.items()}

@@ -19,7 +19,10 @@ _REASON = re.compile(r"^-\s+`(?P<snippet>[^`]+)`\s+(?P<text>.+)$")
 
 @dataclass(frozen=True)
 class Site:
-    """Where the pages of this site and its repository are. `runner` has the places {lang} and {id}."""
+    """Where the pages of this site and its repository are. `runner` has the places {lang} and {id}.
+
+    `repository` is empty for a notebook, which lies in the repository and links to the file beside it.
+    """
 
     repository: str
     runner: str
@@ -125,6 +128,8 @@ class Page:
 
     def link(self, relative: str, first: int = 0, last: int = 0) -> str:
         """The address of a file in the repository, of its lines when they are given."""
+        if not self.site.repository:
+            return f"../../{relative}"
         lines = f"#L{first}-L{last}" if first else ""
         return f"{self.site.repository}/blob/main/{relative}{lines}"
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.notebooks.build")
     parser.add_argument("--check", action="store_true", help="change nothing; status 1 if one is out of date")
     arguments = parser.parse_args()
-    site, stale = read_site(), 0
+    site, stale = replace(read_site(), repository=""), 0
     try:
         for lang, relative in sources():
             target = ROOT / relative.with_suffix(".ipynb")
