@@ -1,0 +1,78 @@
+"""Answers about the course's terms and everyday questions, plain and as questions."""
+
+from __future__ import annotations
+
+from random import Random
+
+from .grammar import english
+from .records import Term, questions, terms
+
+_ASK = {
+    "en": ["What is {a}?", "What is {a}?", "Explain {a}.", "What does {n} mean?", "Can you explain {a}?",
+           "Tell me about {a}.", "Define {n}.", "{n}?", "Please explain {n}.", "In one sentence, what is {a}?"],
+    "zh": ["什么是{n}？", "什么是{n}？", "{n}是什么？", "解释一下{n}。", "{n}是什么意思？", "请解释{n}。", "能讲讲{n}吗？", "用一句话说说{n}。",
+           "{n}？", "告诉我什么是{n}。"],
+}  # fmt: skip
+_NO_ARTICLE = {
+    "paged attention", "fragmentation", "prefill", "decode", "continuous batching", "static batching",
+    "chunked prefill", "admission", "retraction", "eviction", "LRU", "BPE", "detokenization", "logits", "sampling",
+    "greedy decoding", "temperature", "top-k", "top-p", "attention", "query, key and value",
+    "grouped-query attention", "RoPE", "RMSNorm", "throughput", "latency", "TTFT", "TPOT", "overlap scheduling",
+    "tensor parallelism", "bf16", "memory bandwidth", "streaming", "out of memory", "weights"}  # fmt: skip
+
+
+def _asked(term: Term, lang: str, rng: Random) -> str:
+    name = term.name[lang]
+    if lang == "zh":
+        spaced = f" {name} " if name.isascii() else (name if not name[0].isascii() else f" {name}")
+        text = rng.choice(_ASK["zh"]).format(n=spaced).strip()
+        return text.replace(" ？", "？").replace(" 。", "。")
+    article = name if name in _NO_ARTICLE else english(f"a {name}")
+    if name in (
+        "softmax",
+        "engine",
+        "scheduler",
+        "page size",
+        "reserved size",
+        "waiting queue",
+        "vocabulary",
+    ):
+        article = f"the {name}"
+    text = rng.choice(_ASK["en"]).format(a=article, n=name)
+    return text[0].upper() + text[1:]
+
+
+def _answer(term: Term, lang: str, rng: Random) -> str:
+    parts = [rng.choice(term.definitions[lang])]
+    further = term.further[lang]
+    if further and rng.random() < 0.6:
+        parts += rng.sample(further, rng.randint(1, len(further)))
+    return (" " if lang == "en" else "").join(parts)
+
+
+def ask_term(rng: Random, lang: str) -> tuple[str, str]:
+    """A question about one term of the course, and its definition."""
+    term = rng.choice(terms())
+    return _asked(term, lang, rng), _answer(term, lang, rng)
+
+
+def ask_listed(name: str, rng: Random, lang: str) -> tuple[str, str]:
+    """A question of ``text/<name>.txt`` in the language asked for."""
+    while True:
+        asked, answers = rng.choice(questions(name))
+        question = rng.choice(asked)
+        if any("\u4e00" <= c <= "\u9fff" for c in question) == (lang == "zh"):
+            return question, rng.choice(answers)
+
+
+def glossary(rng: Random, lang: str) -> str:
+    """One to five terms as plain sentences or as entries of a glossary."""
+    chosen = rng.sample(terms(), rng.choice([1, 1, 2, 3, 5]))
+    if rng.random() < 0.35:
+        colon = ": " if lang == "en" else "："
+        return "\n".join(
+            t.name[lang][0].upper() + t.name[lang][1:] + colon + _answer(t, lang, rng) for t in chosen
+        )
+    if rng.random() < 0.5:
+        return "\n\n".join(_answer(t, lang, rng) for t in chosen)
+    return (" " if lang == "en" else "").join(_answer(t, lang, rng) for t in chosen)
