@@ -49,7 +49,7 @@ def cases(rng: random.Random) -> list[Case]:
 
 
 def _tokens(rng: random.Random, count: int) -> list[int]:
-    return [rng.randrange(512) for _ in range(count)]
+    return rng.choices(range(512), k=count)
 
 
 def _alone(rng: random.Random, *, finished: bool) -> list[_Plan]:
@@ -139,21 +139,23 @@ def _case(rng: random.Random, group: str, plan: _Plan, measured: int | None = No
     kept = [(ids[: len(ids) // size * size], deal(len(ids) // size)) for ids in plan.cached]
     width = max(len(ids) for ids in plan.requests) + size + 2
     # what lies behind a request's tokens is left from others
-    table = [[rng.randrange(num_pages * size) for _ in range(width)] for _ in range(len(plan.requests) + 1)]
+    table = [rng.choices(range(num_pages * size), k=width) for _ in range(len(plan.requests) + 1)]
     rows = rng.sample(range(len(plan.requests)), len(plan.requests))
-    requests = []
+    requests, every_id = [], torch.zeros(len(plan.requests), width, dtype=torch.int32)
     for i, ids in enumerate(plan.requests):
         cached = next((locations for key, locations in kept if hits[i] and key[0] == ids[0]), [])
         place = cached[: len(hits[i])] + deal(own[i])
         table[rows[i]][: len(place)] = place
-        requests.append([rows[i], len(hits[i]), _int32(ids + _tokens(rng, 1))])
+        every_id[i, : len(ids) + 1] = _int32(ids + _tokens(rng, 1))
+        requests.append([rows[i], len(hits[i]), len(ids)])
     data = {
         "page_size": size,
         "num_pages": num_pages,
         "table": torch.tensor(table, dtype=torch.int32),
         "free": _int32([page * size for page in pages]),
-        "cached": [[_int32(ids), _int32(locations)] for ids, locations in kept],
+        "cached": [[ids, locations] for ids, locations in kept],
         "requests": requests,
+        "ids": every_id,
         "calls": [list(call) for call in plan.calls],
     }
     return Case(group, data, measured)
@@ -174,10 +176,11 @@ def _int32(values: list[int]) -> torch.Tensor:
 
 def trusted(case: Case) -> PrefixCache:
     """The prefix cache as the requests found it, each with its own prefix locked."""
+    requests = case.data["requests"]
     return PrefixCache(
         case.data["page_size"],
-        [(ids.tolist(), locations.tolist()) for ids, locations in case.data["cached"]],
-        [ids.tolist()[:hit] for _, hit, ids in case.data["requests"]],
+        case.data["cached"],
+        [ids[:hit] for (_, hit, _), ids in zip(requests, case.data["ids"].tolist(), strict=True)],
     )
 
 
@@ -212,12 +215,12 @@ def drive(target: Any, case: dict[str, Any], io: Any) -> None:
     manager.free_slots = case["free"]
     manager.prefix_cache = Proxy()
     requests = []
-    for number, (row, hit, ids) in enumerate(case["requests"]):
+    for number, (row, hit, _) in enumerate(case["requests"]):
         handle = Handle(number, table[row, :hit].clone())
-        requests.append(io.obj(uid=number, table_idx=row, cache_handle=handle, every_id=ids))
+        requests.append(io.obj(uid=number, table_idx=row, cache_handle=handle))
     for number, length, finished in case["calls"]:
         req = requests[number]
-        req.input_ids, req.cached_len, req.device_len = req.every_id[: length + 1], length, length + 1
+        req.input_ids, req.cached_len, req.device_len = case["ids"][number, : length + 1], length, length + 1
         target(manager, req, finished=finished)
         held, free = req.cache_handle, manager.free_slots
         if isinstance(free, torch.Tensor):
@@ -249,8 +252,8 @@ def check(case: Case, expected: list[Any], got: list[Any]) -> Broken | None:
         return Broken(1, NO_RESULT)
     owners = Ownership(
         page_size=case.data["page_size"],
-        reading={row: len(ids) - 1 for row, _, ids in requests},
-        cached={place for _, locations in case.data["cached"] for place in locations.tolist()},
+        reading={row: length for row, _, length in requests},
+        cached={place for _, locations in case.data["cached"] for place in locations},
         row_rule=3,
         page_rule=4,
     )
@@ -262,7 +265,7 @@ def check(case: Case, expected: list[Any], got: list[Any]) -> Broken | None:
         if broken:
             return broken
         handles[request] = due.state[2]
-        owners.cached |= set(expected[-1][number][1].tolist())
+        owners.cached |= set(map(int, expected[-1][number][1].split()))
         if finished:
             del owners.reading[requests[request][0]]
         broken = owners.check((due.state[0], due.state[1]), step.state[0], step.state[1])
@@ -314,12 +317,13 @@ def _check_uses(step: _Step, old: int, new: list[int], finished: bool) -> Broken
 
 def _check_insert(due: list[Any], new: list[Any]) -> Broken | None:
     """Compare what the cache took: whole pages of tokens, and the locations of those that it did not hold."""
-    if len(new[0]) != len(due[0]):
-        zh, en = ("少", "Fewer") if len(new[0]) < len(due[0]) else ("多", "More")
+    count, right = len(new[0].split()), len(due[0].split())
+    if count != right:
+        zh, en = ("少", "Fewer") if count < right else ("多", "More")
         zh = f"插入的 token 比算好的{zh}：应为 [0, req.cached_len)。"
         en = f"{en} tokens are inserted than are computed: [0, req.cached_len) is due."
         return Broken(1, {"zh": zh, "en": en})
-    if not same(due, new):
+    if new != due:
         zh = "插入的 token 或位置不是这个请求的 [0, req.cached_len)。"
         en = "The tokens or locations inserted are not [0, req.cached_len) of this request."
         return Broken(1, {"zh": zh, "en": en})
