@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import site
 import socket
 import struct
@@ -44,7 +45,8 @@ _NEEDED = ("torch", "numpy", "msgspec", "safetensors", "tokenizers")
 def environment(home: str) -> dict[str, str]:
     """All of the environment that the process gets: nothing of ours can leak from there."""
     threads = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
-    return dict.fromkeys(threads, "1") | {
+    libraries = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
+    return libraries | dict.fromkeys(threads, "1") | {
         "HOME": home, "TMPDIR": home, "PATH": "/nonexistent", "LANG": "C.UTF-8", "PYTHONHASHSEED": "0",
     }  # fmt: skip
 

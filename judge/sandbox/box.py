@@ -23,6 +23,8 @@ from judge.types import Refused, Verdict
 
 _READ = 1 << 17
 _GRACE_S = 1.0
+_STEP_S = 0.05
+_CORES = os.cpu_count() or 1
 
 
 class CaseAnswer(msgspec.Struct):
@@ -242,14 +244,18 @@ class Box:
         return body
 
     def _wait(self, deadline: float | None) -> bool:
-        """Wait for something to read, at most until ``deadline`` or the wall limit; True at end of frames."""
+        """Wait for something to read, at most until ``deadline`` or a limit; True at end of frames."""
         started = time.monotonic()
         left = self._limits.wall - self.wall_s
         if deadline is not None:
             left = min(left, deadline - started)
-        ready = self._poll.poll(max(0.0, left) * 1000)
+        # The kernel's own CPU limit counts in ticks, which in a virtual machine may be far off.
+        cpu_left = self._limits.cpu_s - self.cpu_s
+        ready = self._poll.poll(max(0.0, min(left, max(cpu_left / _CORES, _STEP_S))) * 1000)
         self.wall_s += time.monotonic() - started
-        if not ready and deadline is None:
+        if not ready and self.cpu_s >= self._limits.cpu_s:
+            self._stop(Verdict.TLE, reason="limit", limit="cpu")
+        if self.wall_s >= self._limits.wall:
             self._stop(Verdict.TLE, reason="limit", limit="wall")
         for fd, event in ready:
             if fd == self._process.stdout:

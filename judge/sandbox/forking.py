@@ -65,28 +65,36 @@ class Forker:
         """Let go of the control socket."""
         self._control.close()
 
-    def serve(self, shared: dict[str, Any]) -> Order:
-        """Fork for every request; returns in the forked process alone, ends when the judge hangs up."""
+    def serve(self, shared: dict[str, Any], *, linger: bool) -> Order:
+        """Fork for every request; returns in the forked process alone.
+
+        Exits when the judge hangs up; with ``linger`` not before the children have ended.
+        """
         self._own_namespace = os.pidfd_open(os.getpid())
         poll = select.poll()
         poll.register(self._control, select.POLLIN)
-        while True:
+        hung_up = False
+        while not hung_up or (linger and self._children):
             for fd, _ in poll.poll():
                 if fd != self._control.fileno():
                     poll.unregister(fd)
                     self._ended(fd)
                     continue
-                order, handle = self._fork(*self._request(), shared)
+                request = self._request()
+                if request is None:
+                    poll.unregister(fd)
+                    hung_up = True
+                    continue
+                order, handle = self._fork(*request, shared)
                 if order is not None:
                     return order
                 poll.register(handle, select.POLLIN)
+        os._exit(0)
 
-    def _request(self) -> tuple[dict[str, Any], list[int]]:
+    def _request(self) -> tuple[dict[str, Any], list[int]] | None:
         message, ancillary, _, _ = self._control.recvmsg(_MESSAGE, socket.CMSG_SPACE(4 * _FDS))
         if not message:
-            for pid, _ in self._children.values():
-                os.kill(pid, signal.SIGKILL)
-            os._exit(0)
+            return None
         fds = array.array("i")
         for _, _, data in ancillary:
             fds.frombytes(data[: len(data) - len(data) % fds.itemsize])

@@ -18,6 +18,7 @@ from judge.sandbox.zygotes import Base, Lost, Template
 from judge.types import Verdict
 
 _SPAWN_S = 10.0
+_ATTEMPTS = 3  # a template may be gone, and the base below it, too
 _UID_BASE = 20_000
 _UIDS = 40_000
 
@@ -41,17 +42,18 @@ class ZygoteBackend:
         return "+".join([namespaces, self._groups.name if self._groups else "rlimits", "seccomp"])
 
     def spawn(self, bundle: Bundle, limits: Limits, slot: int) -> IsolatedProcess:
-        """Fork a box, with one more try on a fresh template. Raises Stopped (SE), HostError."""
-        for last in (False, True):
+        """Fork a box; what has died is replaced on the way. Raises Stopped (SE), HostError."""
+        failure: Exception | None = None
+        for _ in range(_ATTEMPTS):
             template = self._template(bundle)
             try:
+                template.start(self._living_base)
                 return self._fork(template, limits, slot)
             except (Lost, OSError) as error:
+                failure = error
                 self._drop(template)
-                if last:
-                    detail = {"reason": "sandbox", "message": str(error)}
-                    raise Stopped(Verdict.SE, detail, Usage()) from error
-        raise AssertionError
+        detail = {"reason": "sandbox", "message": str(failure)}
+        raise Stopped(Verdict.SE, detail, Usage()) from failure
 
     def close(self) -> None:
         """End the zygote and with it everything in its process namespace."""
@@ -85,7 +87,7 @@ class ZygoteBackend:
         order = {
             "namespace": True,
             "uid": uid,
-            "cpu_s": math.ceil(limits.cpu_s),
+            "cpu_s": math.ceil(limits.cpu_s) + 1,  # a second line: box.py keeps the exact limit
             "memory_mb": None if group else limits.memory_mb,
         }
         with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
@@ -119,17 +121,7 @@ class ZygoteBackend:
                 while len(self._templates) > self._limit:
                     self._templates.popitem(last=False)[1].close()
             self._templates.move_to_end(bundle.key)
-        try:
-            template.start(self._living_base)
-        except (Lost, OSError):
-            self._drop(template)
-            template = self._replacement(bundle)
-            template.start(self._living_base)
-        return template
-
-    def _replacement(self, bundle: Bundle) -> Template:
-        with self._lock:
-            return self._templates.setdefault(bundle.key, Template(bundle))
+            return template
 
     def _living_base(self) -> Base:
         with self._lock:

@@ -45,8 +45,8 @@ def explain(ended: Exit, limits: Limits, lost: bool) -> tuple[Verdict, dict[str,
     if not os.WIFSIGNALED(ended.status):
         return Verdict.RE, {"reason": "exit", "exit": os.waitstatus_to_exitcode(ended.status)}
     number = os.WTERMSIG(ended.status)
-    # The first process of a namespace ignores SIGXCPU, so only the clock tells why it was killed.
-    if number in (signal.SIGKILL, signal.SIGXCPU) and ended.cpu_s >= limits.cpu_s - 0.1:
+    # The first process of a namespace ignores SIGXCPU and is killed later, so the clock must tell why.
+    if number == signal.SIGXCPU or (number == signal.SIGKILL and ended.cpu_s >= limits.cpu_s / 2):
         return Verdict.TLE, {"reason": "limit", "limit": "cpu"}
     if number == signal.SIGKILL:
         return Verdict.SE, {"reason": "killed"}

@@ -27,6 +27,20 @@ from judge.sandbox.inside.channel import Channel
 
 _TEMPLATE_MB = 96  # what importing a bundle and its model may add
 _INNER_UID = 1000  # what a box is inside a user namespace that maps one user
+_NEEDED = ("torch", "numpy.random", "msgspec")
+_HANDY = (
+    "dataclasses",
+    "bisect",
+    "heapq",
+    "inspect",
+    "statistics",
+    "fractions",
+    "ssl",
+    "bz2",
+    "lzma",
+    "sqlite3",
+)
+# The last few need libraries of the system, which boxes cannot see.
 _ENGINE = "minisgl."
 _UNUSED = ("minisgl.kernel", "minisgl.server", "minisgl.__main__")
 
@@ -82,7 +96,7 @@ class Base:
         gc.collect()
         gc.freeze()
         self._forker.tell({"ready": "userns" if self._in_user_namespace else "root"})
-        return self._forker.serve(shared)
+        return self._forker.serve(shared, linger=False)
 
     def _leave_host(self) -> None:
         uid, gid = os.getuid(), os.getgid()
@@ -129,23 +143,14 @@ class Template:
         gc.collect()
         gc.freeze()
         self._forker.tell({"ready": "template"})
-        return self._forker.serve(self._shared)
+        return self._forker.serve(self._shared, linger=True)
 
 
 def _import_torch() -> None:
-    for name in (
-        "numpy.random",
-        "torch",
-        "msgspec",
-        "dataclasses",
-        "bisect",
-        "heapq",
-        "inspect",
-        "ssl",
-        "bz2",
-        "lzma",
-    ):
+    for name in _NEEDED:
         importlib.import_module(name)
+    for name in _HANDY:
+        _import_quietly(name)
     torch = sys.modules["torch"]
     torch.set_num_threads(1)
     (torch.ones(8, 8) @ torch.ones(8, 8)).cumsum(0)  # the first product sets up the maths library

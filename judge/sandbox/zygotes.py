@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import select
 import socket
 import subprocess
 import sysconfig
@@ -72,7 +73,9 @@ class Base:
 
     def alive(self) -> bool:
         """Whether the process runs."""
-        return self._process.poll() is None
+        poll = select.poll()
+        poll.register(self._control, 0)  # asks for hang-ups alone
+        return self._process.poll() is None and not poll.poll(0)
 
     def send(self, order: Mapping[str, object], fds: list[int]) -> None:
         """Ask for a template."""
@@ -143,7 +146,7 @@ class Template:
             socket.send_fds(self._control, [json.dumps(order).encode()], fds)
 
     def close(self) -> None:
-        """Hang up: the process kills its boxes and ends."""
+        """Hang up: the process ends with the last of its boxes."""
         with self._lock:
             self._closed = True
             if self._control is not None:

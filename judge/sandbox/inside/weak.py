@@ -36,7 +36,7 @@ def enter(fd: int, options: dict[str, Any], importer: MemoryImporter) -> NoRetur
 def _limit(cpu_s: float, memory_mb: int) -> None:
     import resource
 
-    seconds = math.ceil(time.process_time() + cpu_s)
+    seconds = math.ceil(time.process_time() + cpu_s) + 1
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if sys.platform == "linux":

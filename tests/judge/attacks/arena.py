@@ -93,7 +93,7 @@ class Arena:
             "processes": descendants(self.zygote),
             "judge mounts": Path("/proc/self/mountinfo").read_text(),
             "zygote mounts": [_mounts(pid) for pid in descendants(self.zygote)],
-            "groups": sorted(str(path) for path in groups()),
+            "groups": groups(self.pool),
             "descriptors": len(os.listdir("/proc/self/fd")),
             "canary": self.canary.read_text(),
             "files": sorted(os.listdir(self.canary.parent)),
@@ -149,14 +149,14 @@ def descendants(pid: int) -> list[int]:
     return sorted(found)
 
 
-def groups() -> list[Path]:
-    """The control groups of boxes of this process's pools."""
-    return [
-        box
-        for root in Path("/sys/fs/cgroup").glob("**/judge-*")
-        if root.name.split("-")[1] == str(os.getpid())
-        for box in root.glob("box-*")
-    ]
+def groups(pool: Pool) -> list[str]:
+    """The control groups that are there for boxes of this pool."""
+    made = pool._backend._groups
+    return (
+        sorted(str(box) for folder in {made._memory, made._pids} for box in folder.glob("box-*"))
+        if made
+        else []
+    )
 
 
 def _mounts(pid: int) -> str:

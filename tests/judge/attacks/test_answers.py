@@ -208,7 +208,9 @@ def test_34_wrong_values_types_and_shapes(fire, value):
     fire(body(f"return {value}"), "WA")
 
 
-@pytest.mark.parametrize("act", ["x.zero_()", "x.copy_(torch.cumsum(x, 0)); return x", "x.resize_(3)", "x.data = x.data + 1"])
+@pytest.mark.parametrize(
+    "act", ["x.zero_()", "x.copy_(torch.cumsum(x, 0)); return x", "x.resize_(3)", "x.data = x.data + 1"]
+)
 def test_35_mutates_its_input(fire, act):
     fire(body(f"{act}\nreturn torch.cumsum(x, 0)"), "WA")
 
@@ -240,7 +242,9 @@ def test_36_length_of_four_gigabytes(fire):
     assert shot.detail["limit"] == "frame"
 
 
-@pytest.mark.parametrize("value", ["10**400", "2**64", "[[[]]] * 3", "{1: 2}", "{'a': {None: 1}}", "object()"])
+@pytest.mark.parametrize(
+    "value", ["10**400", "2**64", "[[[]]] * 3", "{1: 2}", "{'a': {None: 1}}", "object()"]
+)
 def test_36_values_that_do_not_travel(fire, value):
     fire(body(f"return {value}"), "WA")
 
@@ -267,7 +271,9 @@ def test_37_encodings(fire, source):
     fire(source, "WA", "CE")
 
 
-@pytest.mark.parametrize("name", ["../../etc/passwd", "/etc/passwd", "torch.py", "рrefix.py", "a\udc80.py", "x" * 4000])
+@pytest.mark.parametrize(
+    "name", ["../../etc/passwd", "/etc/passwd", "torch.py", "рrefix.py", "a\udc80.py", "x" * 4000]
+)
 def test_37_file_names(fire, name):
     """A file name is a word in messages; nothing is opened by it. One that is not Unicode cannot be sent."""
     name = name.encode("utf-8", "replace").decode()
@@ -351,7 +357,9 @@ def test_49_calls_answer(fire):
     assert trusted.calls == 4
 
 
-@pytest.mark.parametrize("name", ["_private", "__class__", "__init__", "secret", "nope", "", "add.__func__", "a b"])
+@pytest.mark.parametrize(
+    "name", ["_private", "__class__", "__init__", "secret", "nope", "", "add.__func__", "a b"]
+)
 def test_49_unknown_methods(fire, name):
     attack = RPC + f"rpc.call({name!r})\nreturn torch.cumsum(x, 0)"
     shot = fire(body(attack), "PE", drive=RPC_DRIVE, calls=Trusted())
@@ -388,7 +396,9 @@ def test_49_refused(arena):
 
 def test_49_refused_but_caught(arena):
     """Whoever swallows the refusal gains nothing: the case stays refused."""
-    attack = body(RPC + "try:\n    while True: rpc.call('add', 1, 2)\nexcept BaseException: return torch.cumsum(x, 0)")
+    attack = body(
+        RPC + "try:\n    while True: rpc.call('add', 1, 2)\nexcept BaseException: return torch.cumsum(x, 0)"
+    )
     with pytest.raises(Refused):
         arena.fire(attack, drive=RPC_DRIVE, calls=Trusted())
     arena.check()
@@ -399,11 +409,18 @@ def test_52_right_in_cases_only(arena, fire):
     program = "def run(job, functions, send):\n    import torch\n    return functions['prefix_sum'](torch.tensor(job['x'])).tolist()\n"
     sources = {**arena.bundle.sources, "judge.swap.program": program}
     bundle = type(arena.bundle)("two-faced", sources, arena.bundle.packages)
-    attack = body("two = 'judge.swap.program' in {f.f_globals['__name__'] for f in frames()}\nreturn x if two else torch.cumsum(x, 0)", FRAMES)
+    attack = body(
+        "two = 'judge.swap.program' in {f.f_globals['__name__'] for f in frames()}\nreturn x if two else torch.cumsum(x, 0)",
+        FRAMES,
+    )
     fire(attack, "AC", accepted=True, bundle=bundle)
     with arena.pool.box(bundle) as box:
         box.load(attack.encode(), filename="mine.py", target="prefix_sum")
-        assert box.engine({"x": [1, 2, 3]}, lambda event: None) == [1, 2, 3]  # not 1, 3, 6: told apart outside
+        assert box.engine({"x": [1, 2, 3]}, lambda event: None) == [
+            1,
+            2,
+            3,
+        ]  # not 1, 3, 6: told apart outside
         box.finish()
     drop_template(arena, bundle.key)
 

@@ -61,7 +61,9 @@ def test_27_process_vm(fire, number):
     assert shot.detail["reason"] == "forbidden"
 
 
-@pytest.mark.parametrize("call", ["os.kill(-1, 9)", "os.killpg(0, 9)", "os.kill(os.getppid(), 9)", "os.kill(1, 9)"])
+@pytest.mark.parametrize(
+    "call", ["os.kill(-1, 9)", "os.killpg(0, 9)", "os.kill(os.getppid(), 9)", "os.kill(1, 9)"]
+)
 def test_28_kill(fire, call):
     shot = fire(body(f"{call}\nreturn torch.cumsum(x, 0)"), "WA")
     assert shot.emitted[0][0] == {"error": "PermissionError"}
@@ -149,8 +151,19 @@ def test_42_x32_system_calls(fire):
     assert shot.detail["reason"] == "forbidden"
 
 
-KERNEL = {"io_uring_setup": 425, "userfaultfd": 323, "bpf": 321, "keyctl": 250, "unshare": 272, "setns": 308,
-          "mount": 165, "pivot_root": 155, "chroot": 161, "perf_event_open": 298, "memfd_create": 319}
+KERNEL = {
+    "io_uring_setup": 425,
+    "userfaultfd": 323,
+    "bpf": 321,
+    "keyctl": 250,
+    "unshare": 272,
+    "setns": 308,
+    "mount": 165,
+    "pivot_root": 155,
+    "chroot": 161,
+    "perf_event_open": 298,
+    "memfd_create": 319,
+}
 
 
 @pytest.mark.parametrize("name", KERNEL)

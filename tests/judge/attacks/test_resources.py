@@ -113,7 +113,9 @@ while True: io.emit(text)"""
 
 
 def test_15_hang_in_del(fire):
-    attack = "class D:\n    def __del__(self):\n        while True: time.sleep(1)\nD()\nreturn torch.cumsum(x, 0)"
+    attack = (
+        "class D:\n    def __del__(self):\n        while True: time.sleep(1)\nD()\nreturn torch.cumsum(x, 0)"
+    )
     fire(body(attack), "TLE")
 
 

@@ -121,7 +121,9 @@ def test_45_an_environment_variable_of_the_judge(monkeypatch, tmp_path):
         arena.pool.close()
 
 
-@pytest.mark.parametrize("name", ["torch.py", "sitecustomize.py", "usercustomize.py", "x.pth", "conftest.py", "json.py"])
+@pytest.mark.parametrize(
+    "name", ["torch.py", "sitecustomize.py", "usercustomize.py", "x.pth", "conftest.py", "json.py"]
+)
 def test_50_shadowing_modules(fire, name):
     attack = f"""
 with open('/box/{name}', 'w') as file: file.write('raise ImportError')
@@ -183,7 +185,24 @@ os._exit(0)"""
         model = hit.startswith("/minisgl") and (hit == "/minisgl" or hit.startswith("/minisgl/assets"))
         empty = "site-packages" in hit or "dist-packages" in hit
         assert installed or model or empty, hit
-    assert set(root) <= {"box", "dev", "old", "empty", "minisgl", "usr", "root", "work", "opt", "home", "lib", "lib64", "srv", "tmp", "var", *[p.split("/")[1] for p in _package_roots()]}
+    assert set(root) <= {
+        "box",
+        "dev",
+        "old",
+        "empty",
+        "minisgl",
+        "usr",
+        "root",
+        "work",
+        "opt",
+        "home",
+        "lib",
+        "lib64",
+        "srv",
+        "tmp",
+        "var",
+        *[p.split("/")[1] for p in _package_roots()],
+    }
 
 
 def _package_roots():
@@ -220,7 +239,9 @@ def test_53_memory_holds_no_body_of_the_target(arena):
 def _longest_line(function):
     """The longest line of the body as ``ast.unparse`` writes it, which is how a bundle holds it."""
     definition = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
-    statements = [s for s in definition.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
+    statements = [
+        s for s in definition.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))
+    ]
     lines = [line.strip() for statement in statements for line in ast.unparse(statement).splitlines()]
     longest = max(lines, key=len)
     assert len(longest) > 20
@@ -233,7 +254,7 @@ import types
 from minisgl.scheduler.cache import CacheManager
 gc.unfreeze()
 code = CacheManager.cache_req.__code__
-bodies = [o for o in gc.get_objects() if isinstance(o, types.FunctionType) and o.__name__ == 'cache_req']
+bodies = [o for o in gc.get_objects() if type(o) is types.FunctionType and o.__name__ == 'cache_req']
 import inspect
 os.write(1, repr((len(bodies), list(code.co_names), inspect.getsource(CacheManager.cache_req).count(chr(10)))).encode())
 os._exit(0)"""
@@ -242,7 +263,16 @@ os._exit(0)"""
 
 
 @pytest.mark.parametrize(
-    "name", ["judge.hidden_module", "judge.harness", "judge.types", "judge.run", "judge.exercises", "solutions", "judge.solution"]
+    "name",
+    [
+        "judge.hidden_module",
+        "judge.harness",
+        "judge.types",
+        "judge.run",
+        "judge.exercises",
+        "solutions",
+        "judge.solution",
+    ],
 )
 def test_53_imports_of_the_judge(fire, name):
     shot = fire(body(f"import {name}\nreturn torch.cumsum(x, 0)"), "WA")
