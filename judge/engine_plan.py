@@ -11,7 +11,8 @@ from typing import Any
 from judge.engine_result import Malformed, ProgramResult, parse_result
 from judge.exercises import Exercise
 from judge.harness.local import TrustedFault
-from judge.jobs import TEXT_PROMPTS
+from judge.i18n import LANGS
+from judge.jobs import QUESTIONS, chat
 from judge.sandbox import ENGINE_LIMITS, Box, Pool, Stopped, make_bundle
 from judge.types import EngineJob, Verdict
 from minisgl.models import resolve_model
@@ -23,8 +24,8 @@ LEAST_MARGIN = 1e-3
 
 _REDRAWS = 30
 _TEXT_PAGE = 4
-_TEXT_PAGES = 96
-_TEXT_TOKENS = 24
+_TEXT_PAGES = 64
+_TEXT_TOKENS = 32
 
 
 @dataclass(frozen=True)
@@ -58,9 +59,8 @@ def plan(exercise: Exercise, pool: Pool, seed: bytes) -> list[Planned]:
                     kind=exercise.kind,
                 )
             planned = [_drawn(exercise, box, job, seed) for job in exercise.hidden.make_jobs()]
-            if _has_text_model():
-                prompts = text_prompts(exercise)
-                planned.append(_run("text", _text_job(exercise, prompts), box, tuple(prompts)))
+            asked = questions(exercise)
+            planned.append(_run("text", _text_job(exercise, asked), box, tuple(text for _, text in asked)))
             box.finish()
             return planned
     except Stopped as stopped:
@@ -69,25 +69,17 @@ def plan(exercise: Exercise, pool: Pool, seed: bytes) -> list[Planned]:
         raise TrustedFault(f"{exercise.key}: the reference in the engine: {stopped}") from stopped
 
 
-def _has_text_model() -> bool:
-    try:
-        resolve_model(BUNDLED)
-    except FileNotFoundError:
-        return False
-    return True
-
-
 @lru_cache(maxsize=1)
 def tokenizer() -> Tokenizer:
     """The bundled model's."""
     return load_tokenizer(resolve_model(BUNDLED))
 
 
-def text_prompts(exercise: Exercise) -> list[str]:
-    """What the bundled model is asked, zh and en in turn: the exercise's own prompts or the usual ones."""
-    own = exercise.engine_text if any(exercise.engine_text.values()) else TEXT_PROMPTS
+def questions(exercise: Exercise) -> list[tuple[str, str]]:
+    """Language and question, zh and en in turn: the exercise's own, or else those of all."""
+    own = exercise.engine_text if any(exercise.engine_text.values()) else QUESTIONS
     turns = zip_longest(own["zh"], own["en"])
-    return [prompt for turn in turns for prompt in turn if prompt is not None]
+    return [(lang, asked) for turn in turns for lang, asked in zip(LANGS, turn, strict=True) if asked]
 
 
 def _drawn(exercise: Exercise, box: Box, engine_job: EngineJob, seed: bytes) -> Planned:
@@ -129,9 +121,9 @@ def tiny_job(exercise: Exercise, job: EngineJob, tiny_seed: int, *, margins: boo
     return _job(exercise, {"tiny_seed": tiny_seed}, job.calls, sampling, settings, margins=margins)
 
 
-def _text_job(exercise: Exercise, prompts: list[str]) -> dict[str, Any]:
-    """Two prompts a call, so that the later calls find what they share with the earlier ones in the cache."""
-    ids = [tokenizer().encode(prompt) for prompt in prompts]
+def _text_job(exercise: Exercise, asked: list[tuple[str, str]]) -> dict[str, Any]:
+    """Two questions a call, so that later calls find what they share with earlier ones in the cache."""
+    ids = [tokenizer().encode(chat(question, lang)) for lang, question in asked]
     calls = [ids[start : start + 2] for start in range(0, len(ids), 2)]
     jobs = exercise.hidden.make_jobs()
     settings = {

@@ -107,7 +107,7 @@ def _show(result: EngineResult, one: Planned, answer: ProgramResult) -> None:
     for uid, (prompt, tokens) in enumerate(zip(one.prompts, answer.flat_tokens, strict=False)):
         text = _decode(tokens)
         result.texts.append(Generated(prompt, text, len(tokens), cached.get(uid, 0)))
-    result.text = "\n\n".join(shown.prompt + shown.text for shown in result.texts)
+    result.text = "\n\n".join(f"{shown.prompt}\n{shown.text}" for shown in result.texts)
 
 
 def _decode(tokens: list[int]) -> str:

@@ -6,11 +6,20 @@ from judge.types import EngineJob
 
 VOCAB = 512
 
-TEXT_PROMPTS = {
-    "zh": ("从前，有一只小猫", "从前，有一位老人"),
-    "en": ("Once upon a time, there was a little", "Once upon a time, there was an old"),
+QUESTIONS = {
+    "zh": ("什么是页？", "什么是前缀缓存？"),
+    "en": ("What is a page?", "What is the capital of Japan?"),
 }
-"""What the bundled model continues unless an exercise brings its own; each pair shares a prefix."""
+"""What the bundled model is asked unless an exercise brings its own questions."""
+
+_SYSTEM = {"zh": "你是一个乐于助人的助手。", "en": "You are a helpful assistant."}
+
+
+def chat(question: str, lang: str) -> str:
+    """A question as the bundled model was trained on it; questions of a language share a prefix."""
+    turns = (("system", _SYSTEM[lang]), ("user", question))
+    said = "".join(f"<|im_start|>{role}\n{text}<|im_end|>\n" for role, text in turns)
+    return said + "<|im_start|>assistant\n"
 
 
 def P(i: int, n: int) -> list[int]:

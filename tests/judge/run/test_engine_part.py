@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
+import toy
 
-from judge.engine_plan import LEAST_MARGIN, plan
+from judge.engine_plan import LEAST_MARGIN, plan, questions
 from judge.engine_result import Malformed, ProgramResult, parse_result, parse_token, parse_trace
 from judge.exercises import find
 from judge.run import judge_submission
@@ -49,7 +50,23 @@ def test_accepted_with_text_from_the_learners_engine(pool):
     types = [event.type for event in events]
     assert types.index("engine") > max(i for i, kind in enumerate(types) if kind == "group")
     assert types[-1] == "verdict"
+    assert [shown.prompt for shown in engine.texts] == [asked for _, asked in questions(exercise)]
+    assert all(shown.text for shown in engine.texts) and engine.texts[1].text in engine.text
+    assert engine.texts[0].cached == 0 and engine.texts[2].cached >= 8, "the system prompt is found again"
+    streamed: dict[int, str] = {}
+    for event in events:
+        if event.type == "token":
+            request = event.data["request"]
+            streamed[request] = streamed.get(request, "") + event.data["text"]
+    assert [streamed[request] for request in range(4)] == [shown.text for shown in engine.texts]
+    assert engine.model == "minisgl-tiny" and (engine.speed_ratio is None or engine.speed_ratio > 0)
+    assert {"queued", "insert", "cache_req", "sampled"} <= {event["type"] for event in result.trace}
     json.dumps(result.to_json(trace=True))
+
+
+def test_an_exercise_may_bring_its_own_questions(make_toy):
+    own = toy.TOML + '\n[engine_text]\nzh = ["什么是页？"]\nen = []\n'
+    assert questions(make_toy(toml=own)) == [("zh", "什么是页？")]
 
 
 def test_no_engine_when_it_is_not_wanted_or_the_unit_part_fails(pool):
