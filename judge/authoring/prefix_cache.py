@@ -51,7 +51,7 @@ class PrefixCache:
         return [held, len(self.paths) - 1, torch.tensor(places, dtype=torch.int32)]
 
     def report(self) -> list[Any]:
-        """Every insertion in order: ids in whole pages, locations taken over; as text, which is quick to send."""
+        """Every insertion in order: ids in whole pages, locations taken over; text is quick to send."""
         return self.inserts
 
     def _walk(self, ids: list[int], locations: list[int]) -> tuple[list[_Page], int]:

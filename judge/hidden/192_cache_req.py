@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
-
-import torch
 
 from judge.authoring.mutants import instead
 from judge.authoring.ownership import Ownership
+from judge.authoring.paged_pool import Plan, paged_pool, tokens
 from judge.authoring.prefix_cache import PrefixCache
 from judge.authoring.sentences import NO_RESULT
 from judge.harness.compare import same
@@ -27,32 +26,18 @@ GROUPS = [
 # --- Cases ------------------------------------------------------------------------------------
 
 
-@dataclass
-class _Plan:
-    """Requests by their tokens, calls (request, computed length, finished), prefixes cached before them."""
-
-    page_size: int
-    requests: list[list[int]]
-    calls: list[tuple[int, int, bool]]
-    cached: list[list[int]] = field(default_factory=list)
-
-
 def cases(rng: random.Random) -> list[Case]:
     """About 26 cases of one to nine calls; every page size begins with the smallest lengths."""
-    found = [_case(rng, "going_on", plan) for plan in _alone(rng, finished=False)]
-    found += [_case(rng, "finished", plan) for plan in _alone(rng, finished=True)]
-    found += [_case(rng, "duplicate", plan) for plan in _duplicates(rng)]
+    found = [Case("going_on", paged_pool(rng, plan)) for plan in _alone(rng, finished=False)]
+    found += [Case("finished", paged_pool(rng, plan)) for plan in _alone(rng, finished=True)]
+    found += [Case("duplicate", paged_pool(rng, plan)) for plan in _duplicates(rng)]
     for size, length in ((1, 128), (4, 256), (16, 512)):
-        found.append(_case(rng, "long", _long(rng, size, length), length))
-    found += [_case(rng, "any_order", _any_order(rng, size)) for size in (1, 2, 4, 4)]
+        found.append(Case("long", paged_pool(rng, _long(rng, size, length)), length))
+    found += [Case("any_order", paged_pool(rng, _any_order(rng, size))) for size in (1, 2, 4, 4)]
     return found
 
 
-def _tokens(rng: random.Random, count: int) -> list[int]:
-    return rng.choices(range(512), k=count)
-
-
-def _alone(rng: random.Random, *, finished: bool) -> list[_Plan]:
+def _alone(rng: random.Random, *, finished: bool) -> list[Plan]:
     """One request: one token, whole pages, a tail, a prefix that was cached before."""
     plans = []
     for size, length, hit in (
@@ -62,14 +47,14 @@ def _alone(rng: random.Random, *, finished: bool) -> list[_Plan]:
         (4, 4 * rng.randrange(2, 4), 4),
         (4, 4 * rng.randrange(2, 4) + rng.randrange(1, 4), rng.choice((0, 4, 8))),
     ):
-        ids = _tokens(rng, length)
+        ids = tokens(rng, length)
         hit = min(hit, (length - 1) // size * size)
-        before = [ids[:hit] + _tokens(rng, size)] if hit else []
-        plans.append(_Plan(size, [ids], [(0, length, finished)], before))
+        before = [ids[:hit] + tokens(rng, size)] if hit else []
+        plans.append(Plan(size, [ids], [(0, length, finished)], before))
     return plans
 
 
-def _duplicates(rng: random.Random) -> list[_Plan]:
+def _duplicates(rng: random.Random) -> list[Plan]:
     """Two requests that computed the same prefix, none, a part or all; the first goes on or is finished."""
     plans = []
     for size, common, rest, first_done, second_done in (
@@ -80,36 +65,36 @@ def _duplicates(rng: random.Random) -> list[_Plan]:
         (4, 8, 0, False, False),
         (4, 10, 0, True, False),
     ):
-        shared = _tokens(rng, common)
-        requests = [shared + _tokens(rng, rest) for _ in range(2)]
+        shared = tokens(rng, common)
+        requests = [shared + tokens(rng, rest) for _ in range(2)]
         calls = [(0, common + rest, first_done), (1, common + rest, second_done)]
-        plans.append(_Plan(size, requests, calls))
+        plans.append(Plan(size, requests, calls))
     for size in (1, 4):  # the duplicate goes on, decodes and is finished after the other, or before it
-        shared = _tokens(rng, 3 * size + size // 2)
-        requests = [shared + _tokens(rng, size + 1) for _ in range(2)]
+        shared = tokens(rng, 3 * size + size // 2)
+        requests = [shared + tokens(rng, size + 1) for _ in range(2)]
         start, end = len(shared), len(requests[0])
         last = [(0, end, True), (1, end, True)]
         calls = [(0, start, False), (1, start, False), *(last if size == 1 else last[::-1])]
-        plans.append(_Plan(size, requests, calls))
-    before = _tokens(rng, 4)  # the first page was cached before both, the next two are computed twice
-    shared = before + _tokens(rng, 9)
-    plans.append(_Plan(4, [shared, list(shared)], [(0, 13, False), (1, 13, False)], [before]))
+        plans.append(Plan(size, requests, calls))
+    before = tokens(rng, 4)  # the first page was cached before both, the next two are computed twice
+    shared = before + tokens(rng, 9)
+    plans.append(Plan(4, [shared, list(shared)], [(0, 13, False), (1, 13, False)], [before]))
     return plans
 
 
-def _long(rng: random.Random, size: int, length: int) -> _Plan:
+def _long(rng: random.Random, size: int, length: int) -> Plan:
     """A long prompt twice, its first half cached before."""
-    ids = _tokens(rng, length + size // 2)
-    return _Plan(size, [ids, list(ids)], [(0, len(ids), False), (1, len(ids), False)], [ids[: length // 2]])
+    ids = tokens(rng, length + size // 2)
+    return Plan(size, [ids, list(ids)], [(0, len(ids), False), (1, len(ids), False)], [ids[: length // 2]])
 
 
-def _any_order(rng: random.Random, size: int) -> _Plan:
+def _any_order(rng: random.Random, size: int) -> Plan:
     """Three requests of one family, each called once or twice, interleaved at random."""
-    family = _tokens(rng, 4 * size)
+    family = tokens(rng, 4 * size)
     requests, queues = [], []
     for number in range(3):
         common = rng.randrange(size, 4 * size + 1)
-        ids = family[:common] + _tokens(rng, rng.randrange(1, 3 * size + 3))
+        ids = family[:common] + tokens(rng, rng.randrange(1, 3 * size + 3))
         stops = sorted(rng.sample(range(1, len(ids) + 1), min(len(ids), rng.randrange(1, 3))))
         done = rng.random() < 0.7
         ids = ids[: stops[-1]]
@@ -119,59 +104,7 @@ def _any_order(rng: random.Random, size: int) -> _Plan:
     while waiting := [queue for queue in queues if queue]:
         calls.append(rng.choice(waiting).pop(0))
     before = [family[: rng.randrange(1, 4) * size]] if rng.random() < 0.7 else []
-    return _Plan(size, requests, calls, before)
-
-
-def _case(rng: random.Random, group: str, plan: _Plan, measured: int | None = None) -> Case:
-    """Deal out a shuffled pool: cached prefixes first, then what each request computes; the rest is free."""
-    size = plan.page_size
-    first = {i: length for i, length, _ in reversed(plan.calls)}
-    hits = [_hit(ids[: first[i] - 1], plan.cached, size) for i, ids in enumerate(plan.requests)]
-    spare = rng.randrange(4)
-    own = [-(-len(ids) // size) - len(hit) // size for ids, hit in zip(plan.requests, hits, strict=True)]
-    num_pages = sum(own) + sum(len(ids) // size for ids in plan.cached) + spare
-    pages = rng.sample(range(num_pages), num_pages)
-
-    def deal(count: int) -> list[int]:
-        taken = [pages.pop() for _ in range(count)]
-        return [page * size + offset for page in taken for offset in range(size)]
-
-    kept = [(ids[: len(ids) // size * size], deal(len(ids) // size)) for ids in plan.cached]
-    width = max(len(ids) for ids in plan.requests) + size + 2
-    # what lies behind a request's tokens is left from others
-    table = [rng.choices(range(num_pages * size), k=width) for _ in range(len(plan.requests) + 1)]
-    rows = rng.sample(range(len(plan.requests)), len(plan.requests))
-    requests, every_id = [], torch.zeros(len(plan.requests), width, dtype=torch.int32)
-    for i, ids in enumerate(plan.requests):
-        cached = next((locations for key, locations in kept if hits[i] and key[0] == ids[0]), [])
-        place = cached[: len(hits[i])] + deal(own[i])
-        table[rows[i]][: len(place)] = place
-        every_id[i, : len(ids) + 1] = _int32(ids + _tokens(rng, 1))
-        requests.append([rows[i], len(hits[i]), len(ids)])
-    data = {
-        "page_size": size,
-        "num_pages": num_pages,
-        "table": torch.tensor(table, dtype=torch.int32),
-        "free": _int32([page * size for page in pages]),
-        "cached": [[ids, locations] for ids, locations in kept],
-        "requests": requests,
-        "ids": every_id,
-        "calls": [list(call) for call in plan.calls],
-    }
-    return Case(group, data, measured)
-
-
-def _hit(ids: list[int], cached: list[list[int]], size: int) -> list[int]:
-    """The longest cached prefix of ``ids`` in whole pages."""
-    best = 0
-    for key in cached:
-        length = min(len(ids), len(key) // size * size)
-        best = max(best, next((n for n in range(length) if ids[n] != key[n]), length) // size * size)
-    return ids[:best]
-
-
-def _int32(values: list[int]) -> torch.Tensor:
-    return torch.tensor(values, dtype=torch.int32)
+    return Plan(size, requests, calls, before)
 
 
 def trusted(case: Case) -> PrefixCache:
