@@ -35,10 +35,10 @@ def group_line(group: GroupResult, lang: str) -> str:
     return f"  {mark} {group.title[lang]}  {group.passed}/{group.total}  {group.verdict}"
 
 
-def text_lines(engine: EngineResult) -> list[str]:
-    """What the engine wrote with the learner's function in it, prompt by prompt."""
+def text_lines(engine: EngineResult, *, first: int = 0) -> list[str]:
+    """What the engine wrote with the learner's function in it, prompt by prompt from the `first` on."""
     lines = []
-    for generated in engine.texts:
+    for generated in engine.texts[first:]:
         lines.append(f"  › {generated.prompt.strip()}")
         lines.append(textwrap.indent(generated.text.strip("\n"), INDENT))
     return lines
@@ -74,12 +74,12 @@ def verdict_lines(exercise: Exercise, result: RunResult, lang: str) -> list[str]
     return lines
 
 
-def result_lines(exercise: Exercise, result: RunResult, lang: str, *, texts: bool = True) -> list[str]:
-    """The whole run; `texts=False` where the generated text has been streamed already."""
-    lines = [line for sample in result.samples for line in sample_lines(sample, lang)]
+def result_lines(exercise: Exercise, result: RunResult, lang: str, *, first_text: int = 0) -> list[str]:
+    """The whole run; texts before `first_text` have been shown already."""
+    lines = text_lines(result.engine, first=first_text) if result.engine is not None else []
+    lines += [line for sample in result.samples for line in sample_lines(sample, lang)]
     lines += [group_line(group, lang) for group in result.groups]
     if result.engine is not None:
-        lines += text_lines(result.engine) if texts else []
         lines.append(engine_line(result.engine, lang))
     return [*lines, "", *verdict_lines(exercise, result, lang)]
 
@@ -89,7 +89,6 @@ class Report:
 
     def __init__(self, exercise: Exercise, file: str, lang: str, *, quiet: bool) -> None:
         self.exercise, self.file, self.lang, self.quiet = exercise, file, lang, quiet
-        self._prompt: object = None
         self._streamed = False
 
     def _say(self, line: str = "") -> None:
@@ -105,19 +104,18 @@ class Report:
             self._say(t("cli.weak", lang))
 
     def event(self, event: Event) -> None:
-        """Generated text, piece by piece as it comes: the next prompt begins on a line of its own."""
-        if self.quiet or event.type != "token":
-            return
+        """The first prompt's text, as it comes; the others grow beside it and are shown at the end."""
         data = event.data
-        if data.get("prompt") != self._prompt:
-            self._prompt = data.get("prompt")
-            print(f"{chr(10) if self._streamed else ''}  › {str(self._prompt).strip()}\n{INDENT}", end="")
-        self._streamed = True
-        print(str(data.get("text", "")).replace("\n", f"\n{INDENT}"), end="", flush=True)
+        if self.quiet or event.type != "token" or data["request"] != 0:
+            return
+        if not self._streamed:
+            self._streamed = True
+            print(f"  › {data['prompt'].strip()}\n{INDENT}", end="")
+        print(data["text"].replace("\n", f"\n{INDENT}"), end="", flush=True)
 
     def end(self, result: RunResult) -> None:
         """The verdict and all that led to it."""
         if self._streamed:
             self._say()
-        for line in result_lines(self.exercise, result, self.lang, texts=not self._streamed):
+        for line in result_lines(self.exercise, result, self.lang, first_text=int(self._streamed)):
             self._say(line)
