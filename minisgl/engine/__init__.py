@@ -2,9 +2,10 @@
 
 from .config import EngineConfig, ModelSource
 from .engine import Engine, ForwardOutput, plan_num_pages
-from .sample import BatchSamplingArgs, Sampler, filter_probs
+from .sample import NO_TOKEN, BatchSamplingArgs, Sampler, filter_probs
 
 __all__ = [
+    "NO_TOKEN",
     "BatchSamplingArgs",
     "Engine",
     "EngineConfig",

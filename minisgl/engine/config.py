@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import torch
 
+from ..utils import check_count, is_int, is_number
+
 if TYPE_CHECKING:
     from ..models import ModelConfig
 
@@ -20,7 +22,8 @@ class EngineConfig:
     """Settings of one engine.
 
     Raises:
-        ValueError: a number is out of its range.
+        TypeError: `model` is none of the things that it may be.
+        ValueError: another setting is out of its range.
     """
 
     model: ModelSource = "minisgl-tiny"
@@ -35,9 +38,34 @@ class EngineConfig:
     seed: int = 42  # of requests that bring no seed of their own
 
     def __post_init__(self) -> None:
-        for name in ("max_running_req", "page_size", "num_page_override", "max_seq_len_override"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ValueError(f"{name} must be at least 1, not {value}")
-        if not 0 < self.memory_ratio <= 1:
-            raise ValueError(f"memory_ratio must be above 0 and at most 1, not {self.memory_ratio}")
+        is_pair = isinstance(self.model, tuple) and len(self.model) == 2 and isinstance(self.model[1], dict)
+        if not is_pair and not isinstance(self.model, str | Path):
+            raise TypeError(
+                "model must be a name, a folder, a hub id, or a pair of a ModelConfig and a state dict, not"
+                f" {type(self.model).__name__}"
+            )
+        check_count("max_running_req", self.max_running_req)
+        check_count("page_size", self.page_size)
+        if self.num_page_override is not None:
+            check_count("num_page_override", self.num_page_override)
+        if self.max_seq_len_override is not None:
+            check_count("max_seq_len_override", self.max_seq_len_override)
+        if not is_number(self.memory_ratio) or not 0 < self.memory_ratio <= 1:
+            raise ValueError(f"memory_ratio must be above 0 and at most 1, not {self.memory_ratio!r}")
+        if not is_int(self.seed):
+            raise ValueError(f"seed must be an integer, not {self.seed!r}")
+        if self.dtype is not None and not (
+            isinstance(self.dtype, torch.dtype) and self.dtype.is_floating_point
+        ):
+            raise ValueError(f"dtype must be a floating-point type such as torch.float32, not {self.dtype!r}")
+        self._check_device()
+
+    def _check_device(self) -> None:
+        try:
+            kind = torch.device(self.device).type
+        except (RuntimeError, TypeError):
+            kind = "unknown"
+        if kind not in ("cpu", "cuda"):
+            raise ValueError(f"device must be 'cpu' or 'cuda', not {self.device!r}")
+        if kind == "cuda" and not torch.cuda.is_available():
+            raise ValueError("device is 'cuda', but torch finds no CUDA GPU here: use 'cpu'")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +11,7 @@ import torch
 
 from ..attention import create_attention_backend
 from ..core import Batch, Context, Req, SamplingParams, reset_global_ctx, set_global_ctx
-from ..kvcache import create_kv_cache
+from ..kvcache import BaseKVCachePool, create_kv_cache
 from ..models import (
     ModelConfig,
     column_major,
@@ -23,6 +22,7 @@ from ..models import (
     resolve_model,
 )
 from ..utils import align_up, cdiv
+from ..utils.memory import available_memory
 from .config import EngineConfig
 from .sample import BatchSamplingArgs, Sampler
 
@@ -103,21 +103,13 @@ class Engine:
             pairs, origin = merge_projections(moved), "the state dict"
         else:
             pairs, origin = load_weights(self.model_path, self.device, self.dtype), str(self.model_path)
-        if on_cpu:
+        if on_cpu and self.dtype == torch.float32:
             pairs = column_major(pairs)
         fill_model(self.model, pairs, tied=self.model_config.tie_word_embeddings, origin=origin)
 
         self.num_pages = self._plan_num_pages(config, free_before, longest)
         self.max_seq_len = min(longest, self.num_pages * self.page_size)
-        self.kv_cache = create_kv_cache(
-            num_layers=self.model_config.num_layers,
-            num_kv_heads=self.model_config.num_kv_heads,
-            head_dim=self.model_config.head_dim,
-            num_pages=self.num_pages,
-            page_size=self.page_size,
-            dtype=self.dtype,
-            device=self.device,
-        )
+        self.kv_cache = self._make_kv_cache()
         # Token locations, not page numbers: attention then needs no arithmetic. Whole pages fit into a row.
         self.page_table = torch.zeros(
             (config.max_running_req + 1, align_up(self.max_seq_len, self.page_size)),
@@ -155,6 +147,11 @@ class Engine:
         copy_done.record()
         return ForwardOutput(next_tokens, on_cpu, copy_done)
 
+    def reset(self) -> None:
+        """Forget a forward that an interrupt has torn off, at whatever line."""
+        reset_global_ctx()
+        self.ctx.reset()
+
     def shutdown(self) -> None:
         """Give the device's memory back. The engine is of no use afterwards."""
         del self.model, self.kv_cache, self.page_table, self.attn_backend, self.ctx
@@ -178,16 +175,34 @@ class Engine:
             pages = max(2, min(pages, config.max_running_req * cdiv(longest, self.page_size)))
         return pages
 
+    def _make_kv_cache(self) -> BaseKVCachePool:
+        config, slots = self.model_config, (self.num_pages + 1) * self.page_size
+        size = f"a KV pool of {self.num_pages} pages of {self.page_size} tokens"
+        if slots > torch.iinfo(torch.int32).max:
+            raise ValueError(f"{size} is too large for the page table, which is int32")
+        try:
+            return create_kv_cache(
+                num_layers=config.num_layers,
+                num_kv_heads=config.num_kv_heads,
+                head_dim=config.head_dim,
+                num_pages=self.num_pages,
+                page_size=self.page_size,
+                dtype=self.dtype,
+                device=self.device,
+            )
+        except RuntimeError as error:
+            gib = slots * config.kv_elements_per_token * self.dtype.itemsize / 2**30
+            raise ValueError(
+                f"{size} takes {gib:.1f} GiB, more than could be had: set a smaller num_page_override"
+            ) from error
+
     def _free_memory(self) -> int:
         """Bytes that are free on the engine's device."""
         if self.device.type == "cuda":
             torch.cuda.synchronize(self.device)
             torch.cuda.empty_cache()
             return torch.cuda.mem_get_info(self.device)[0]
-        try:
-            return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-        except (AttributeError, ValueError, OSError):  # neither Linux nor macOS: assume a small machine
-            return 2 * 2**30
+        return available_memory()
 
     def _make_dummy_req(self, row: int) -> Req:
         """The request that padding stands for; its row points at the dummy page, behind the real ones."""

@@ -9,7 +9,8 @@ import torch
 
 from ..core import Batch
 
-_TINY = torch.finfo(torch.float32).tiny
+NO_TOKEN = -1
+_TINY = torch.finfo(torch.float32).tiny  # what is above 0 as a Python number, must not be 0 in float32
 
 
 @dataclass
@@ -80,20 +81,19 @@ class Sampler:
         ]
         args = BatchSamplingArgs(
             rows=self._tensor(rows, torch.int64),
-            # not 0 in float32, either: 0 / 0 would be no number
             temperatures=self._tensor([max(p.temperature, _TINY) for p in params], torch.float32),
             uniforms=self._tensor(uniforms, torch.float64),
         )
         if any(p.top_k != -1 or p.top_p < 1 or p.min_p > 0 for p in params):
-            top_k = [self.vocab_size if p.top_k == -1 else p.top_k for p in params]
+            top_k = [self.vocab_size if p.top_k == -1 else min(p.top_k, self.vocab_size) for p in params]
             args.top_k = self._tensor(top_k, torch.int64)
-            args.top_p = self._tensor([p.top_p for p in params], torch.float32)
+            args.top_p = self._tensor([max(p.top_p, _TINY) for p in params], torch.float32)
             args.min_p = self._tensor([p.min_p for p in params], torch.float32)
         return args
 
     def sample(self, logits: torch.Tensor, args: BatchSamplingArgs) -> torch.Tensor:
-        """Logits [B, V] to tokens, int32 [B]."""
-        tokens = logits.argmax(dim=-1)
+        """Logits [B, V] to tokens, int32 [B]; `NO_TOKEN` where the logits are not numbers to choose from."""
+        largest, tokens = logits.max(dim=-1)
         if args.rows is not None:
             assert args.temperatures is not None and args.uniforms is not None
             scores = logits[args.rows].float()
@@ -103,7 +103,8 @@ class Sampler:
             if args.top_k is not None and args.top_p is not None and args.min_p is not None:
                 probs = filter_probs(probs, args.top_k, args.top_p, args.min_p)
             tokens[args.rows] = draw(probs, args.uniforms)
-        return tokens.to(torch.int32)
+        # The largest is NaN where any is. Not raised here, where a GPU would have to be waited for.
+        return tokens.where(largest.isfinite(), NO_TOKEN).to(torch.int32)
 
     def _tensor(self, values: list[int] | list[float], dtype: torch.dtype) -> torch.Tensor:
         pinned = self.device.type == "cuda"  # lets the copy run beside the GPU's work

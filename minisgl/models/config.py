@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import torch
+
+from ..utils import check_count, is_int, is_number
 
 ROPE_KINDS = ("default", "llama3", "yarn")
 
@@ -23,10 +26,23 @@ class RotaryConfig:
     kind: str = "default"  # one of ROPE_KINDS
     scaling: Mapping[str, float] = field(default_factory=dict)  # the numbers that llama3 and yarn need
 
+    def __post_init__(self) -> None:
+        for name in ("head_dim", "max_position"):
+            check_count(name, getattr(self, name))
+        if self.head_dim % 2:
+            raise ValueError(f"head_dim must be even, for dimensions turn in pairs, not {self.head_dim}")
+        for name, value in {"rope_theta": self.base, **self.scaling}.items():
+            if not is_number(value) or not 0 < value < math.inf:
+                raise ValueError(f"{name} of the rotary embedding must be a number above 0, not {value!r}")
+
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """Shape of a decoder."""
+    """Shape of a decoder.
+
+    Raises:
+        ValueError: an entry has a value that no model can have; the message names it.
+    """
 
     architecture: str  # "Qwen3ForCausalLM", ...
     num_layers: int
@@ -46,6 +62,18 @@ class ModelConfig:
     dtype: torch.dtype = torch.float32  # of the checkpoint
     eos_token_ids: tuple[int, ...] = ()
 
+    def __post_init__(self) -> None:
+        for name in _COUNTS:
+            check_count(name, getattr(self, name))
+        if self.num_qo_heads % self.num_kv_heads:
+            raise ValueError(
+                f"{self.num_qo_heads} query heads cannot share {self.num_kv_heads} key/value heads evenly"
+            )
+        if not is_number(self.rms_norm_eps) or not 0 <= self.rms_norm_eps < 1:
+            raise ValueError(f"rms_norm_eps must be a small number, not {self.rms_norm_eps!r}")
+        if not all(is_int(token) for token in self.eos_token_ids):
+            raise ValueError(f"end-of-sequence tokens must be integers, not {list(self.eos_token_ids)}")
+
     @property
     def kv_elements_per_token(self) -> int:
         """Numbers that the KV pool keeps for one token, over all layers."""
@@ -58,20 +86,23 @@ class ModelConfig:
         Raises:
             ValueError: something is missing, or the model needs what this engine does not have.
         """
-        architecture = (config.get("architectures") or ["(none)"])[0]
-        if architecture not in _BIAS_OF_QKV:
+        named = config.get("architectures") or "(none)"
+        architecture = named[0] if isinstance(named, list) else named
+        if architecture not in SUPPORTED_ARCHITECTURES:
             raise ValueError(
                 f"architecture {architecture} is not supported; supported are {', '.join(_BIAS_OF_QKV)}"
             )
         _refuse_unsupported(config)
         try:
-            num_heads = config["num_attention_heads"]
-            head_dim = config.get("head_dim") or config["hidden_size"] // num_heads
+            num_heads, hidden_size = config["num_attention_heads"], config["hidden_size"]
+            check_count("num_attention_heads", num_heads)
+            check_count("hidden_size", hidden_size)
+            head_dim = config.get("head_dim") or hidden_size // num_heads
             attention_bias = bool(config.get("attention_bias", False))
             return cls(
                 architecture=architecture,
                 num_layers=config["num_hidden_layers"],
-                hidden_size=config["hidden_size"],
+                hidden_size=hidden_size,
                 num_qo_heads=num_heads,
                 num_kv_heads=config.get("num_key_value_heads") or num_heads,
                 head_dim=head_dim,
@@ -107,9 +138,21 @@ class ModelConfig:
             generation = _read_json(generation_path)
             if generation.get("eos_token_id") is not None:
                 config["eos_token_id"] = generation["eos_token_id"]
-        return cls.from_hf(config)
+        try:
+            return cls.from_hf(config)
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from error
 
 
+_COUNTS = (
+    "num_layers",
+    "hidden_size",
+    "num_qo_heads",
+    "num_kv_heads",
+    "head_dim",
+    "intermediate_size",
+    "vocab_size",
+)
 # Architectures, and whether their query, key and value projections always have a bias.
 _BIAS_OF_QKV = {
     "LlamaForCausalLM": False,
@@ -133,8 +176,11 @@ def _refuse_unsupported(config: Mapping[str, Any]) -> None:
 
 def _rotary_config(config: Mapping[str, Any], head_dim: int) -> RotaryConfig:
     """From `rope_parameters` (transformers 5), or from `rope_theta` and `rope_scaling` (before)."""
-    parameters = dict(config.get("rope_parameters") or config.get("rope_scaling") or {})
-    base = float(parameters.pop("rope_theta", None) or config.get("rope_theta") or 10000.0)
+    parameters = config.get("rope_parameters") or config.get("rope_scaling") or {}
+    if not isinstance(parameters, dict):
+        raise ValueError(f"the parameters of the rotary embedding must be an object, not {parameters!r}")
+    parameters = dict(parameters)
+    base = parameters.pop("rope_theta", None) or config.get("rope_theta") or 10000.0
     old_kind = parameters.pop("type", "default")
     kind = parameters.pop("rope_type", old_kind)
     if kind not in ROPE_KINDS:
@@ -155,11 +201,12 @@ def _rotary_config(config: Mapping[str, Any], head_dim: int) -> RotaryConfig:
     missing = [name for name in needed if parameters.get(name) is None]
     if missing:
         raise ValueError(f"rope scaling {kind!r} needs {', '.join(missing)}, which the config lacks")
+    scaling = {name: value for name, value in parameters.items() if value is not None}
+    rotary = RotaryConfig(head_dim, max_position, base, kind, scaling)
     if kind == "yarn":  # some configs give the context before stretching, some the one after
-        stretched = parameters["factor"] * parameters["original_max_position_embeddings"]
-        max_position = max(max_position, int(stretched))
-    scaling = {name: float(value) for name, value in parameters.items() if value is not None}
-    return RotaryConfig(head_dim, max_position, base, kind, scaling)
+        stretched = int(scaling["factor"] * scaling["original_max_position_embeddings"])
+        return replace(rotary, max_position=max(max_position, stretched))
+    return rotary
 
 
 def _dtype(name: str | None) -> torch.dtype:
