@@ -130,7 +130,7 @@ function watch(id, text, fresh) {
 
 function show(result, { id, attempt = 1, text }) {
   say(line(result.verdict, result.score));
-  if (result.samples.length) showSamples(result);
+  if (result.samples.length) showSamples(result, false);
   showResult(result, { id, attempt, changed: code() !== text, acts: acts(result, text) });
   if (result.verdict === 'AC') markAccepted();
 }
@@ -219,7 +219,7 @@ async function runSamples() {
     made.id,
     (type, { result }) => {
       if (type !== 'verdict') return;
-      showSamples(result);
+      showSamples(result, true);
       const failed = result.samples.filter((sample) => !sample.ok).length;
       const total = result.samples.length;
       if (!total) say(plain('wrong', result.message[exercise.lang]));

@@ -15,8 +15,11 @@ export function samplesIdle() {
   box.replaceChildren(h('p', { class: 'small' }, t('samples_none')));
 }
 
-/** The samples of a result. A result without any (the file does not parse) shows its message instead. */
-export function showSamples(result) {
+/**
+ * The samples of a result. A result without any (the file does not parse) shows its message instead.
+ * `alone`: only samples were run, so that the time of the run is theirs.
+ */
+export function showSamples(result, alone) {
   const { samples } = result;
   if (!samples.length) {
     count.textContent = '';
@@ -24,7 +27,8 @@ export function showSamples(result) {
     return;
   }
   const passed = samples.filter((sample) => sample.ok).length;
-  count.textContent = t('samples_run', { passed, total: samples.length, ms: Math.round(result.seconds * 1000) });
+  const values = { passed, total: samples.length, ms: Math.round(result.seconds * 1000) };
+  count.textContent = t(alone ? 'samples_run' : 'samples_passed', values);
   box.replaceChildren(h('ul', { class: 'sample-list' }, samples.map((sample, at) => row(sample, at + 1))));
 }
 

@@ -82,7 +82,7 @@ export function showResult(result, { id, attempt, changed, acts }) {
   );
   const note = changed ? h('p', { class: 'small' }, t('changed')) : null;
   if (verdict === 'AC') {
-    show('ok', head, message(result), note, h('div', { class: 'v-cols' }, unitColumn(result), engineColumn(result)), generation(result), acts);
+    show('ok', head, message(result), note, h('div', { class: 'v-cols' }, unitColumn(result), engineColumn(result)), times(result), generation(result), acts);
   } else if (verdict === 'SE') {
     show('fault', head, message(result), h('p', {}, t('fault_text')), acts, h('p', { class: 'small' }, t('fault_code', { code: `SE-${id}-${attempt}` })));
   } else {
@@ -117,7 +117,7 @@ function cause(result) {
 }
 
 function times(result) {
-  if (!result.times.length) return null;
+  if (!result.times.length || !['ok', 'limit'].includes(kind(result.verdict))) return null;
   const ms = (seconds) => `${round(seconds * 1000, 1)} ms`;
   const cell = (text) => h('td', { class: 'num' }, text);
   return h(

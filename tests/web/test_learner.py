@@ -1,0 +1,94 @@
+"""A learner's way with the real judge: choose 192, write, submit, read the verdict and the text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from judge.exercises import find
+from judge.solution import solution_text
+
+RIGHT = solution_text(find("192"))
+WRONG = RIGHT.replace("self.unlock(old)", "pass")
+WORDS = {
+    "zh": {"ac": "通过", "wa": "答案错误", "open": "打开练习", "pages": "页", "hint": "看提示 1"},
+    "en": {
+        "ac": "Accepted",
+        "wa": "Wrong answer",
+        "open": "Open exercise",
+        "pages": "Pages",
+        "hint": "Show hint 1",
+    },
+}
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_a_learners_way(judge_site: Any, visit: Any, lang: str) -> None:
+    assert WRONG != RIGHT
+    words = WORDS[lang]
+    learner = visit(lang)
+    page = learner.open(judge_site.url + "/")
+    assert page.url == f"{judge_site.url}/{lang}/", "the browser's language"
+
+    page.get_by_role("table").get_by_role("link", name="192").click()
+    page.wait_for_url("**/exercises/192")
+    starter = page.input_value("#code")
+    assert "def cache_req" in starter and RIGHT.strip() not in starter
+
+    # A wrong solution: the rule that broke, groups, hints one at a time; the reference stays closed.
+    learner.submit(WRONG)
+    assert learner.verdict() == words["wa"]
+    verdict = page.locator("#verdict")
+    assert verdict.locator(".rule .no").inner_text() == "1"
+    assert verdict.locator(".groups li").count() == 5
+    page.get_by_role("button", name=words["hint"]).click()
+    assert page.locator(".hints li").count() == 1
+    assert page.evaluate("document.activeElement.id") == "hint-1"
+    refused = page.evaluate("fetch('/api/v1/exercises/192/solution').then((answer) => answer.status)")
+    assert refused in (200, 403) and (refused == 403 or lang == "en"), "the first pass opens it"
+
+    # The right one: all groups, the engine, the text, the reference.
+    learner.submit(RIGHT)
+    assert learner.verdict() == words["ac"]
+    assert verdict.locator(".groups .ok").count() == 5
+    checks = verdict.locator(".checks")
+    assert words["pages"] in checks.inner_text()
+    assert checks.locator(".wrong").count() == 0
+    assert verdict.locator(".streams .out").count() >= 1, "text that the engine wrote"
+    assert all(text.strip() for text in verdict.locator(".streams .out").all_inner_texts())
+    assert page.locator("[data-slot='192'].accepted").count() == 1
+    page.locator(".acts button[aria-expanded]").click()
+    assert "def cache_req" in page.locator("#solution pre").inner_text()
+
+    # Both submissions are in the list, newest first; the wrong one opens again.
+    tries = page.locator("#tries button")
+    assert words["ac"] in tries.nth(0).inner_text() and words["wa"] in tries.nth(1).inner_text()
+    tries.nth(1).click()
+    assert learner.verdict() == words["wa"]
+    learner.console = [line for line in learner.console if "403" not in line]
+    learner.clean()
+
+
+def test_samples_explain_themselves(judge_site: Any, visit: Any) -> None:
+    learner = visit("en")
+    page = learner.open(judge_site.url + "/en/exercises/176")
+    page.fill(
+        "#code", "def page_address(block_table, position, block_size):\n    print('here')\n    return {}\n"
+    )
+    page.keyboard.press("Control+Shift+Enter")
+    page.wait_for_selector(".sample-list .wrong")
+    text = page.locator("#samples").inner_text()
+    assert "The example: block table [7, 1, 3], position 9" in text
+    assert "logical_block" in text and "here" in text
+    assert page.locator("#last").inner_text().endswith("samples fail")
+    learner.clean()
+
+
+def test_code_that_does_not_parse(judge_site: Any, visit: Any) -> None:
+    learner = visit("zh")
+    page = learner.open(judge_site.url + "/zh/exercises/176")
+    learner.submit("def page_address(block_table, position, block_size):\n    return (1\n")
+    assert learner.verdict() == "无法判"
+    assert "第 2 行" in page.locator("#verdict").inner_text()
+    learner.clean()

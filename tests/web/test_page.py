@@ -1,0 +1,206 @@
+"""The exercise page by itself, with a judge that follows a script."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+
+def test_progress_is_shown_and_survives_a_reload(scripted_site: Any, visit: Any) -> None:
+    learner = visit("en")
+    page = learner.open(scripted_site.url + "/en/exercises/176")
+    learner.submit("hold")
+    page.wait_for_selector(".track .now >> text=unit tests")
+    assert page.locator("#verdict-h").inner_text() == "Judging"
+    page.reload()
+    page.wait_for_selector(".track .now >> text=unit tests")
+    assert page.input_value("#code") == "hold"
+    (scripted_site.folder / "go").touch()
+    page.wait_for_selector(".verdict.ok")
+    assert page.locator(".streams .out").inner_text().strip() == "holds tokens."
+    assert "Accepted, 10 of 10" in page.locator("#last").inner_text()
+    learner.clean()
+
+
+def test_the_language_link_keeps_page_code_and_theme(scripted_site: Any, visit: Any) -> None:
+    learner = visit("zh")
+    page = learner.open(scripted_site.url + "/zh/exercises/176")
+    page.fill("#code", "pass  # mine")
+    page.locator(".top-end > .theme [data-set='dark']").click()
+    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.get_by_role("link", name="EN", exact=True).click()
+    page.wait_for_url("**/en/exercises/176")
+    assert page.input_value("#code") == "pass  # mine"
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == ground == "rgb(18, 24, 29)"
+    assert page.locator(".top-end > .theme [aria-pressed='true']").get_attribute("data-set") == "dark"
+    learner.clean()
+
+
+def test_the_starter_follows_the_language_until_something_is_written(scripted_site: Any, visit: Any) -> None:
+    learner = visit("zh")
+    page = learner.open(scripted_site.url + "/zh/exercises/176")
+    assert "乘以二" in page.input_value("#code")
+    page.get_by_role("link", name="EN", exact=True).click()
+    assert "multiply by two" in page.input_value("#code")
+
+
+def test_editor_keys(scripted_site: Any, visit: Any) -> None:
+    learner = visit("en")
+    page = learner.open(scripted_site.url + "/en/exercises/176")
+    page.fill("#code", "")
+    page.focus("#code")
+    for key in ("def f(x):", "Enter", "if x:", "Enter", "return 1"):
+        if key == "Enter":
+            page.keyboard.press("Enter")
+        else:
+            page.keyboard.type(key)
+    assert page.input_value("#code") == "def f(x):\n    if x:\n        return 1"
+    assert page.locator("#gutter").inner_text().split() == ["1", "2", "3"]
+    page.keyboard.press("Shift+Tab")
+    assert page.input_value("#code") == "def f(x):\n    if x:\n    return 1"
+    page.keyboard.press("Home")
+    page.keyboard.press("Home")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Tab")
+    assert page.input_value("#code") == "    def f(x):\n        if x:\n            return 1"
+    page.keyboard.press("Control+z")
+    assert page.input_value("#code") == "def f(x):\n    if x:\n        return 1", (
+        "undo works over the indentation"
+    )
+
+    page.keyboard.press("Escape")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "run-samples", "the keyboard is not caught"
+    learner.clean()
+
+
+def test_start_over_can_be_undone(scripted_site: Any, visit: Any) -> None:
+    learner = visit("en")
+    page = learner.open(scripted_site.url + "/en/exercises/176")
+    starter = page.input_value("#code")
+    page.fill("#code", "mine")
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.click("#start-over")
+    assert page.input_value("#code") == starter
+    page.keyboard.press("Control+z")
+    assert page.input_value("#code") == "mine"
+
+
+def test_our_own_fault_is_grey_and_can_be_judged_again(scripted_site: Any, visit: Any) -> None:
+    learner = visit("zh")
+    page = learner.open(scripted_site.url + "/zh/exercises/176")
+    learner.submit("crash")
+    assert learner.verdict() == "没有判成：是我们的问题"
+    assert page.locator("#verdict").get_attribute("class") == "verdict fault"
+    assert page.locator("#tries li").first.inner_text().split()[-2] == "不计"
+    page.fill("#code", "pass")
+    page.get_by_role("button", name="再判一次").click()
+    page.wait_for_selector(".verdict.ok")
+    learner.clean()
+
+
+def test_typing_on_keeps_the_focus_in_the_editor(scripted_site: Any, visit: Any) -> None:
+    learner = visit("en")
+    page = learner.open(scripted_site.url + "/en/exercises/176")
+    learner.submit("hold")
+    page.wait_for_selector(".track .now >> text=unit tests")
+    page.focus("#code")
+    page.keyboard.type(" # more")
+    (scripted_site.folder / "go").touch()
+    page.wait_for_selector(".verdict.ok")
+    assert page.evaluate("document.activeElement.id") == "code"
+    assert "changed since" in page.locator("#verdict").inner_text()
+    page.get_by_role("button", name="Put this code into the editor").click()
+    assert page.input_value("#code") == "hold"
+
+
+def test_empty_code_is_not_sent(scripted_site: Any, visit: Any) -> None:
+    learner = visit("en")
+    page = learner.open(scripted_site.url + "/en/exercises/176")
+    learner.submit("  \n")
+    assert "The editor is empty" in page.locator("#last").inner_text()
+    assert page.locator("#tries").inner_text() == "None yet."
+
+
+def test_the_judge_out_of_reach(scripted_site: Any, visit: Any) -> None:
+    """The code is kept and submitted once, when the judge can be reached again."""
+    learner = visit("en")
+    page = learner.open(scripted_site.url + "/en/exercises/176")
+    page.context.set_offline(True)
+    learner.submit("pass")
+    page.wait_for_selector("#last >> text=cannot be reached")
+    page.context.set_offline(False)
+    page.wait_for_selector(".verdict.ok")
+    assert page.locator("#tries li").count() == 1
+    assert learner.foreign == []
+
+
+def test_a_service_that_restarts_under_a_run(serving_site: Any, visit: Any) -> None:
+    learner = visit("en")
+    page = learner.open(serving_site.url + "/en/exercises/176")
+    learner.submit("hold")
+    page.wait_for_selector(".track .now >> text=unit tests")
+    (serving_site.folder / "go").touch()
+    serving_site.stop()
+    serving_site.start()
+    page.wait_for_selector(".verdict.ok")
+    assert page.locator("#tries li").count() == 1
+
+
+def test_two_windows(scripted_site: Any, visit: Any) -> None:
+    learner = visit("en")
+    page = learner.open(scripted_site.url + "/en/exercises/176")
+    page.fill("#code", "one")
+    page.wait_for_selector("#saved >> text=saved")
+    other = page.context.new_page()
+    other.goto(scripted_site.url + "/en/exercises/176")
+    assert other.input_value("#code") == "one"
+    other.fill("#code", "two")
+    page.wait_for_selector("#other-window >> text=another window")
+    page.get_by_role("button", name="Take the other").click()
+    assert page.input_value("#code") == "two"
+    assert page.locator("#other-window").is_hidden()
+
+
+def test_hostile_code_stays_text(scripted_site: Any, visit: Any) -> None:
+    learner = visit("en")
+    page = learner.open(scripted_site.url + "/en/exercises/176")
+    code = "pass </textarea><img src=x onerror=alert(1)></script><b>"
+    learner.submit(code)
+    learner.verdict()
+    page.reload()
+    page.wait_for_selector(".verdict.ok")
+    assert page.input_value("#code") == code
+    assert page.locator("img, #verdict b").count() == 0
+    learner.clean()
+
+
+@pytest.mark.parametrize("path", ["/", "/exercises/176"])
+def test_a_page_does_not_scroll_sideways(scripted_site: Any, visit: Any, path: str) -> None:
+    learner = visit("zh")
+    page = learner.open(scripted_site.url + "/zh" + path)
+    if path != "/":
+        learner.submit("wrong")
+        learner.verdict()
+    for width in (360, 390, 700, 820, 1024, 1280, 1440):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    learner.clean()
+
+
+def test_a_finger_finds_its_target(scripted_site: Any, visit: Any) -> None:
+    learner = visit("zh", width=390, has_touch=True, is_mobile=True)
+    page = learner.open(scripted_site.url + "/zh/exercises/176")
+    for control in page.locator(".ed-foot .btn, .keys button, .more summary").all():
+        box = control.bounding_box()
+        assert box is not None and box["height"] >= 44, control.inner_text()
+    page.fill("#code", "")
+    page.locator(".keys button", has_text="(").tap()
+    page.locator(".keys button", has_text="Tab").tap()
+    assert page.input_value("#code") == "(   "
+    page.locator(".more summary").tap()
+    page.locator(".more-body [data-set='dark']").tap()
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
