@@ -32,7 +32,7 @@ def load(order: Load) -> Any:
     try:
         code = compile(order.source, order.filename, "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
-        line = error.lineno if isinstance(error, SyntaxError) else None
+        line = error.lineno or None if isinstance(error, SyntaxError) else None
         raise Unusable("CE", "syntax", Raised(type(error).__name__, message_of(error), line)) from None
     module = ModuleType(MODULE)
     module.__file__ = order.filename
