@@ -59,7 +59,7 @@ def test_an_exception_names_class_message_and_line(isolated_pool, bundle):
 
 
 def test_attempt_tells_the_class_and_keeps_the_rest_on_the_side(isolated_pool, bundle):
-    drive = "def drive(target, case, io):\n    io.emit(io.attempt(target, 1))\n    io.emit(io.attempt(target, 0))\n"
+    drive = "def drive(t, case, io):\n    io.emit(io.attempt(t, 1))\n    io.emit(io.attempt(t, 0))\n"
     with isolated_pool.box(bundle, LIMITS) as box:
         load(box, b"def double(x):\n    return 1 / x\n")
         answer = box.case(drive, {})

@@ -166,7 +166,8 @@ def test_a_tensor_frame_comes_back():
 @pytest.mark.parametrize(
     "dtype, shape, raw",
     [
-        ("int16", [2], b"123"), ("int16", [2**30, 2**30], b""), ("int16", [-1, -2], b"1234"), ("object", [1], b"1"),
+        ("int16", [2], b"123"), ("int16", [2**30, 2**30], b""), ("int16", [-1, -2], b"1234"),
+        ("object", [1], b"1"),
         ("int16", [0, 2**40], b""), ("int8", [1] * 9, b"1"), ("int8", [True], b"1"), ("int8", 1, b"1"),
         ("bool", [1], b"\2"), ("int8", [1], "1"),
     ],
