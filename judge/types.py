@@ -87,7 +87,7 @@ class EngineJob(msgspec.Struct, frozen=True):
     """One run of the engine on T0, the random tiny model: an LLM and its ``generate`` calls, one by one.
 
     ``calls[k]`` is a list of prompts, lists of token ids below 512. ``slots``: the pool's size in tokens.
-    Sampling is greedy, EOS is ignored. ``adapter_options`` are for the adapter of the exercise alone.
+    Sampling is greedy, EOS is ignored.
     """
 
     name: str
@@ -99,7 +99,6 @@ class EngineJob(msgspec.Struct, frozen=True):
     max_seq_len: int = 128
     max_tokens: int = 8
     max_extend_tokens: int = 8192
-    adapter_options: dict[str, Any] = {}
 
 
 # --- What a run ends in -----------------------------------------------------------------------
