@@ -15,7 +15,7 @@ GROUPS = [
     Group("places", "块内的各个位置", "places all over a block"),
     Group("edges", "第一格与最后一格", "first and last slots"),
     Group("past_end", "超出块表", "past the end of the table"),
-    Group("bad_values", "不像话的数值", "values that make no sense"),
+    Group("bad_values", "无效的数值", "values that make no sense"),
 ]
 
 

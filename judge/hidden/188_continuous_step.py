@@ -18,7 +18,7 @@ GROUPS = [
     Group("blocks", "块预算先用完", "the block budget binds"),
     Group("finished", "有请求已结束或者追上目标", "requests finished or caught up"),
     Group("mixed", "任意的组合", "any mixture"),
-    Group("bad_values", "不像话的数值", "values that make no sense"),
+    Group("bad_values", "无效的数值", "values that make no sense"),
 ]
 
 

@@ -194,8 +194,7 @@ def check(case: Case, expected: list[Any], got: list[Any]) -> Broken | None:
     for number, (request, _, finished) in enumerate(case.data["calls"]):
         due, step = due_steps[number], steps[number]
         broken = _check_uses(step, handles[request], due.handles("lock"), finished)
-        broken = broken or _check_insert(expected[-1][number], got[-1][number])
-        if broken:
+        if broken := broken or _check_insert(expected[-1][number], got[-1][number : number + 1]):
             return broken
         handles[request] = due.state[2]
         owners.cached |= set(map(int, expected[-1][number][1].split()))
@@ -248,8 +247,14 @@ def _check_uses(step: _Step, old: int, new: list[int], finished: bool) -> Broken
     return Broken(2, {"zh": zh, "en": en})
 
 
-def _check_insert(due: list[Any], new: list[Any]) -> Broken | None:
-    """Compare what the cache took: whole pages of tokens, and the locations of those that it did not hold."""
+def _check_insert(due: list[str], inserts: list[list[str]]) -> Broken | None:
+    """Compare what the cache took: whole pages of tokens, and the locations of those that it did not hold.
+
+    ``inserts`` is empty where a box only pretended to insert.
+    """
+    if not inserts:
+        return Broken(1, NO_RESULT)
+    new = inserts[0]
     count, right = len(new[0].split()), len(due[0].split())
     if count != right:
         zh, en = ("少", "Fewer") if count < right else ("多", "More")

@@ -16,7 +16,7 @@ GROUPS = [
     Group("ends", "从头就不同，或者一串用完", "nothing in common, or one run used up"),
     Group("pages", "页大小大于 1", "pages of more than one token"),
     Group("locks", "正在使用的边", "edges in use"),
-    Group("bad_values", "不像话的数值", "values that make no sense"),
+    Group("bad_values", "无效的数值", "values that make no sense"),
 ]
 
 

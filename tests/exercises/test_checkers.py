@@ -70,6 +70,15 @@ def test_strange_values_never_break_the_checker(exercise: Exercise) -> None:
             assert hidden.check(case, due, wrong + report) is not None
 
 
+def test_pretended_calls_are_noticed(exercise: Exercise) -> None:
+    """A box that emits all that is due, but asked the trusted object nothing."""
+    hidden, reference = exercise.hidden, load_reference(exercise)
+    for case in hidden.cases("pretended"):
+        due = expected_answer(hidden, reference, case)[0]
+        if hasattr(hidden.trusted(case), "report") and due[-1]:
+            assert hidden.check(case, due, [*due[:-1], []]) is not None
+
+
 def test_a_changed_value_is_never_accepted(exercise: Exercise) -> None:
     """Whole emitted values, replaced by those of another case of the same group, are noticed."""
     hidden, reference = exercise.hidden, load_reference(exercise)

@@ -40,7 +40,7 @@ def test_past_the_end(target):
 
 
 def test_values_that_make_no_sense(target):
-    """不像话的数值
+    """无效的数值
     Values that make no sense"""
     assert raised(target, [7, 1, 3], -1, 4) is ValueError, "位置不能为负。\nA position is not negative."
     assert raised(target, [7, 1, 3], True, 4) is ValueError, (

@@ -58,7 +58,7 @@ def test_inputs_stay(target):
 
 
 def test_values_that_make_no_sense(target):
-    """不像话的数值
+    """无效的数值
     Values that make no sense"""
     for args in [([], -1, 4, 4), ([], 1, 4, 0), ([request("a", 5, 4, 2)], 1, 4, 4)]:
         try:

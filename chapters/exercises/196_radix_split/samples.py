@@ -45,7 +45,7 @@ def test_locks_are_inherited(target):
 
 
 def test_values_that_make_no_sense(target):
-    """不像话的数值
+    """无效的数值
     Values that make no sense"""
     for args in [([1], [1], 0), ([1], [1], 1, -1), ([1, -2], [1]), ([1], [True])]:
         try:
