@@ -83,6 +83,7 @@ def main() -> None:
             resolve_model(args.model), dtype=torch.float32
         )
     peer.eval()
+    peer.generation_config.eos_token_id = None  # it, too, ignores the end of a text
     llm = TimedLLM(source)
     vocab_size = llm.engine.model_config.vocab_size
     prompts = [
@@ -97,7 +98,6 @@ def main() -> None:
             peer.generate(  # type: ignore[operator]
                 ids,
                 attention_mask=torch.ones_like(ids),
-                min_new_tokens=OUTPUT_LEN,
                 max_new_tokens=OUTPUT_LEN,
                 do_sample=False,
                 pad_token_id=0,

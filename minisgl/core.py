@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Literal
 
 import torch
 
+from .utils import is_int, is_number
+
 if TYPE_CHECKING:
     from .attention import BaseAttnBackend, BaseAttnMetadata
     from .kvcache import BaseCacheHandle, BaseKVCachePool
@@ -33,17 +35,19 @@ class SamplingParams:
     seed: int | None = None  # same seed and prompt: same tokens, whatever else runs beside
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.temperature) and self.temperature >= 0):
-            raise ValueError(f"temperature must be a finite number of at least 0, not {self.temperature}")
-        if not _is_int(self.top_k) or (self.top_k != -1 and self.top_k < 1):
-            raise ValueError(f"top_k must be -1 (all tokens) or an integer of at least 1, not {self.top_k}")
-        if not 0 < self.top_p <= 1:
-            raise ValueError(f"top_p must be above 0 and at most 1, not {self.top_p}")
-        if not 0 <= self.min_p < 1:
-            raise ValueError(f"min_p must be at least 0 and below 1, not {self.min_p}")
-        if not _is_int(self.max_tokens) or self.max_tokens < 1:
-            raise ValueError(f"max_tokens must be an integer of at least 1, not {self.max_tokens}")
-        if self.seed is not None and not _is_int(self.seed):
+        if not is_number(self.temperature) or not 0 <= self.temperature < math.inf:
+            raise ValueError(f"temperature must be a finite number of at least 0, not {self.temperature!r}")
+        if not is_int(self.top_k) or (self.top_k != -1 and self.top_k < 1):
+            raise ValueError(f"top_k must be -1 (all tokens) or an integer of at least 1, not {self.top_k!r}")
+        if not is_number(self.top_p) or not 0 < self.top_p <= 1:
+            raise ValueError(f"top_p must be a number above 0 and at most 1, not {self.top_p!r}")
+        if not is_number(self.min_p) or not 0 <= self.min_p < 1:
+            raise ValueError(f"min_p must be a number of at least 0 and below 1, not {self.min_p!r}")
+        if not isinstance(self.ignore_eos, bool):
+            raise ValueError(f"ignore_eos must be True or False, not {self.ignore_eos!r}")
+        if not is_int(self.max_tokens) or self.max_tokens < 1:
+            raise ValueError(f"max_tokens must be an integer of at least 1, not {self.max_tokens!r}")
+        if self.seed is not None and not is_int(self.seed):
             raise ValueError(f"seed must be an integer or None, not {self.seed!r}")
 
     @property
@@ -183,6 +187,10 @@ class Context:
         finally:
             self._batch = None
 
+    def reset(self) -> None:
+        """Have no current batch."""
+        self._batch = None
+
 
 # One context a thread of execution: engines of one process each set theirs around a forward.
 _GLOBAL_CTX: ContextVar[Context | None] = ContextVar("minisgl_context", default=None)
@@ -206,7 +214,3 @@ def get_global_ctx() -> Context:
 def reset_global_ctx() -> None:
     """Leave no context set."""
     _GLOBAL_CTX.set(None)
-
-
-def _is_int(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import torch
 
+from ..models import ModelConfig
 from ..utils import check_count, is_int, is_number
 
-if TYPE_CHECKING:
-    from ..models import ModelConfig
-
 # A name (`minisgl-tiny`, `smollm2`), a folder, a hub id; or a model in memory, weights in Hugging Face names.
-ModelSource: TypeAlias = "str | Path | tuple[ModelConfig, dict[str, torch.Tensor]]"
+ModelSource: TypeAlias = str | Path | tuple[ModelConfig, dict[str, torch.Tensor]]
 
 
 @dataclass(frozen=True)
@@ -38,7 +36,8 @@ class EngineConfig:
     seed: int = 42  # of requests that bring no seed of their own
 
     def __post_init__(self) -> None:
-        is_pair = isinstance(self.model, tuple) and len(self.model) == 2 and isinstance(self.model[1], dict)
+        pair = self.model if isinstance(self.model, tuple) else ()
+        is_pair = len(pair) == 2 and isinstance(pair[0], ModelConfig) and isinstance(pair[1], dict)
         if not is_pair and not isinstance(self.model, str | Path):
             raise TypeError(
                 "model must be a name, a folder, a hub id, or a pair of a ModelConfig and a state dict, not"

@@ -62,7 +62,10 @@ def plan_num_pages(
         )
         pages = room // page_bytes - 1
     if pages < 2:
-        raise ValueError(f"the KV pool would have {pages} pages, and needs at least 2")
+        raise ValueError(
+            f"the KV pool would have {pages} pages, and needs at least 2: free some memory, or set"
+            " memory_ratio or num_page_override"
+        )
     return pages
 
 

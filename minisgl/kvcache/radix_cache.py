@@ -86,9 +86,10 @@ class RadixTreeNode:
             raise ValueError(f"cannot split an edge of {self._length} tokens at {pos}")
         upper = RadixTreeNode(self.key_fn, self.timestamp)
         upper.ref_count = self.ref_count
-        upper.set_key_value(self._key[:pos], self._value[:pos])
+        # copies: a view would keep the whole edge in memory for as long as either part lives
+        upper.set_key_value(self._key[:pos].clone(), self._value[:pos].clone())
         upper.set_parent(self.parent)
-        self.set_key_value(self._key[pos:], self._value[pos:])
+        self.set_key_value(self._key[pos:].clone(), self._value[pos:].clone())
         self.set_parent(upper)
         return upper
 

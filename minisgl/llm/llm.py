@@ -17,6 +17,7 @@ from ..utils import trace
 from ..utils.hf import Tokenizer, load_tokenizer
 
 Prompt: TypeAlias = str | Sequence[int]
+_BYTES = (bytes, bytearray, memoryview)  # sequences of ints, too, but hardly token ids
 
 
 class Generation(TypedDict):
@@ -50,6 +51,7 @@ class LLM(Scheduler):
     ) -> None:
         super().__init__(SchedulerConfig(model=model, dtype=dtype, **settings))
         self._next_uid = 0
+        self._is_generating = False
 
     @cached_property
     def tokenizer(self) -> Tokenizer | None:
@@ -68,7 +70,7 @@ class LLM(Scheduler):
         *,
         on_token: Callable[[int, int], None] | None = None,
     ) -> list[Generation]:
-        """Continue each prompt.
+        """Continue each prompt. One call at a time: neither `on_token` nor another thread may call meanwhile.
 
         Args:
             prompts: texts or lists of token ids.
@@ -82,32 +84,61 @@ class LLM(Scheduler):
             TypeError: an argument has another type.
             ValueError: a prompt is empty, too long, or holds an id that the model does not have. Nothing has
                 been computed then.
+            RuntimeError: a call is running already, or the LLM was shut down. Or the model computes what is
+                no number; the message says for which request.
 
         After any error, one of the callback too, no request is left, all pages are free, and the LLM can be
         used again.
         """
-        msgs = self._make_msgs(prompts, sampling_params)
-        self._next_uid += len(msgs)
-        outputs = {msg.uid: _Output(i, msg.sampling_params.ignore_eos) for i, msg in enumerate(msgs)}
+        if self.is_shut_down:
+            raise RuntimeError("this LLM was shut down: make a new one")
+        if self._is_generating:
+            raise RuntimeError("generate is running already: call it again when it has returned")
+        if on_token is not None and not callable(on_token):
+            raise TypeError(f"on_token must be a function, not {_kind(on_token)}")
+        try:
+            self._is_generating = True
+            self.tokenizer  # noqa: B018 - read before anything is computed: it may be damaged
+            msgs = self._make_msgs(prompts, sampling_params)
+            self._next_uid += len(msgs)
+            outputs = {msg.uid: _Output(i, msg.sampling_params.ignore_eos) for i, msg in enumerate(msgs)}
+            self._run(msgs, outputs, on_token)
+            return [self._result(uid, output) for uid, output in outputs.items()]
+        finally:
+            self._is_generating = False
+
+    def shutdown(self) -> None:
+        """Release the model and its memory. RuntimeError while `generate` runs."""
+        if self._is_generating:
+            raise RuntimeError("generate is running: shut down when it has returned")
+        super().shutdown()
+
+    def _run(
+        self, msgs: list[UserMsg], outputs: dict[int, _Output], on_token: Callable[[int, int], None] | None
+    ) -> None:
+        """Let the scheduler work until every request has ended."""
         try:
             self.inbox.extend(msgs)
-            while any(output.finish_reason is None for output in outputs.values()):
+            running = dict(outputs)
+            while running:
                 self.normal_loop()
-                for index, token in self._collect(outputs):
+                for index, token in self._collect(running):
                     if on_token is not None:
                         on_token(index, token)
             self.run_when_idle()
         except BaseException:
             self.reset()
             raise
-        return [self._result(uid, output) for uid, output in outputs.items()]
 
-    def _collect(self, outputs: dict[int, _Output]) -> list[tuple[int, int]]:
-        """Move what has been sent into `outputs`; returns prompt index and token of each token of text."""
+    def _collect(self, running: dict[int, _Output]) -> list[tuple[int, int]]:
+        """Add what has been sent to the outputs, and take out of `running` those that are complete.
+
+        Returns the prompt's index and the token, for each token of text.
+        """
         new: list[tuple[int, int]] = []
         while self.outbox:
             msg = self.outbox.popleft()
-            output = outputs[msg.uid]
+            output = running[msg.uid]
             ends_text = msg.finished and msg.next_token in self.eos_token_ids and not output.ignore_eos
             if not ends_text:
                 output.token_ids.append(msg.next_token)
@@ -116,6 +147,7 @@ class LLM(Scheduler):
                 output.finish_reason = "stop" if ends_text else "length"
                 tokens = len(output.token_ids)
                 trace.emit("finished", req=msg.uid, reason=output.finish_reason, tokens=tokens)
+                del running[msg.uid]
         return new
 
     def _result(self, uid: int, output: _Output) -> Generation:
@@ -147,23 +179,34 @@ class LLM(Scheduler):
     def _input_ids(self, index: int, prompt: object) -> torch.Tensor:
         """The prompt as int32 [n], checked. An error names the prompt by its index."""
         if isinstance(prompt, str):
-            if self.tokenizer is None:
-                raise ValueError(f"prompt {index} is a text, but the model has no tokenizer: give token ids")
-            token_ids = self.tokenizer.encode(prompt)
-        elif not isinstance(prompt, Sequence) or any(type(token) is not int for token in prompt):
-            raise TypeError(f"prompt {index} must be a text or a list of token ids, not {_kind(prompt)}")
-        else:
+            token_ids = self._encode(index, prompt)
+        elif isinstance(prompt, Sequence) and not isinstance(prompt, _BYTES):
             token_ids = list(prompt)
+        else:
+            raise TypeError(f"prompt {index} must be a text or a list of token ids, not {_kind(prompt)}")
         vocab_size = self.engine.model_config.vocab_size
-        if token_ids and not 0 <= min(token_ids) <= max(token_ids) < vocab_size:
-            raise ValueError(
-                f"prompt {index} holds a token id outside of the vocabulary, 0 to {vocab_size - 1}"
-            )
+        for position, token in enumerate(token_ids):
+            if type(token) is not int:
+                raise TypeError(f"prompt {index} holds {token!r} at position {position}, which is no int")
+            if not 0 <= token < vocab_size:
+                raise ValueError(
+                    f"prompt {index} holds {token} at position {position}, a token id outside of the"
+                    f" vocabulary, 0 to {vocab_size - 1}"
+                )
         try:
             self.check_prompt(len(token_ids))
         except ValueError as error:
             raise ValueError(f"prompt {index}: {error}") from None
         return torch.tensor(token_ids, dtype=torch.int32)
+
+    def _encode(self, index: int, text: str) -> list[int]:
+        if self.tokenizer is None:
+            raise ValueError(f"prompt {index} is a text, but the model has no tokenizer: give token ids")
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:  # half of a surrogate pair, which no tokenizer takes
+            raise ValueError(f"prompt {index} is not valid Unicode: {error}") from None
+        return self.tokenizer.encode(text)
 
 
 def _kind(value: object) -> str:

@@ -14,6 +14,7 @@ import torch
 from ..utils import check_count, is_int, is_number
 
 ROPE_KINDS = ("default", "llama3", "yarn")
+_MAX_POSITIONS = 2**24  # the rotary table is computed in float32, where odd numbers end here
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,13 @@ class RotaryConfig:
         for name, value in {"rope_theta": self.base, **self.scaling}.items():
             if not is_number(value) or not 0 < value < math.inf:
                 raise ValueError(f"{name} of the rotary embedding must be a number above 0, not {value!r}")
+        if self.max_position > _MAX_POSITIONS:
+            raise ValueError(
+                f"{self.max_position} positions are too many: at most {_MAX_POSITIONS} are supported"
+            )
+        low, high = self.scaling.get("low_freq_factor"), self.scaling.get("high_freq_factor")
+        if low is not None and high is not None and low >= high:
+            raise ValueError(f"low_freq_factor {low} must be below high_freq_factor {high}")
 
 
 @dataclass(frozen=True)
@@ -98,7 +106,7 @@ class ModelConfig:
             check_count("num_attention_heads", num_heads)
             check_count("hidden_size", hidden_size)
             head_dim = config.get("head_dim") or hidden_size // num_heads
-            attention_bias = bool(config.get("attention_bias", False))
+            attention_bias = _flag(config, "attention_bias")
             return cls(
                 architecture=architecture,
                 num_layers=config["num_hidden_layers"],
@@ -110,11 +118,11 @@ class ModelConfig:
                 vocab_size=config["vocab_size"],
                 rms_norm_eps=config["rms_norm_eps"],
                 rotary_config=_rotary_config(config, head_dim),
-                tie_word_embeddings=bool(config.get("tie_word_embeddings", False)),
+                tie_word_embeddings=_flag(config, "tie_word_embeddings"),
                 qk_norm=architecture == "Qwen3ForCausalLM",
                 qkv_bias=_BIAS_OF_QKV[architecture] or attention_bias,
                 o_bias=attention_bias,
-                mlp_bias=bool(config.get("mlp_bias", False)),
+                mlp_bias=_flag(config, "mlp_bias"),
                 dtype=_dtype(config.get("dtype") or config.get("torch_dtype")),
                 eos_token_ids=_token_ids(config.get("eos_token_id")),
             )
@@ -172,6 +180,13 @@ def _refuse_unsupported(config: Mapping[str, Any]) -> None:
     # Qwen configs carry a window that is switched off; Mistral's has no switch.
     if config.get("sliding_window") and config.get("use_sliding_window", True):
         raise ValueError(f"sliding window attention ({config['sliding_window']} tokens) is not supported")
+
+
+def _flag(config: Mapping[str, Any], name: str) -> bool:
+    value = config.get(name) or False
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} must be true or false, not {value!r}")
+    return value
 
 
 def _rotary_config(config: Mapping[str, Any], head_dim: int) -> RotaryConfig:

@@ -101,7 +101,7 @@ def fill_model(model: BaseLLMModel, pairs: Iterable[NamedTensor], *, tied: bool,
             continue
         if not bool(tensor.isfinite().all()):
             raise ValueError(
-                f"{origin}: {name} holds NaN or infinity as {tensor.dtype}, the weights are unusable"
+                f"{origin}: {name} holds NaN or infinity as {tensor.dtype}; damaged, or needs another dtype"
             )
         state[name] = tensor
     try:

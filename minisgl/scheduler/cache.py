@@ -30,12 +30,12 @@ class CacheManager:
         self.page_table = page_table
         self.device = page_table.device
         self._cache_type = type
-        self._lazy_depth = 0
         self._freed: list[torch.Tensor] = []  # page firsts that wait for the end of a lazy_free_region
         self.reset()
 
     def reset(self) -> None:
         """Take every page back, whoever owns it, and forget the cached prefixes."""
+        self._lazy_depth = 0
         self._freed.clear()
         pages = torch.arange(self.num_pages, dtype=torch.int32, device=self.device)
         self.free_slots = pages * self.page_size

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ..engine.config import EngineConfig
 from ..kvcache import PREFIX_CACHE_TYPES
+from ..utils import check_count
 
 
 @dataclass(frozen=True)
@@ -21,8 +22,7 @@ class SchedulerConfig(EngineConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.max_extend_tokens < 1:
-            raise ValueError(f"max_extend_tokens must be at least 1, not {self.max_extend_tokens}")
+        check_count("max_extend_tokens", self.max_extend_tokens)
         if self.cache_type not in PREFIX_CACHE_TYPES:
             raise ValueError(
                 f"cache_type must be one of {', '.join(PREFIX_CACHE_TYPES)}, not {self.cache_type!r}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import torch
 
 from ..core import Batch, Req, flat_positions
-from ..engine import Engine, ForwardOutput
+from ..engine import NO_TOKEN, Engine, ForwardOutput
 from ..message import AbortBackendMsg, BaseBackendMsg, DetokenizeMsg, UserMsg
 from ..utils import trace
 from .cache import CacheManager
@@ -55,6 +55,7 @@ class Scheduler(SchedulerIOMixin):
         self.token_pool = self.table_manager.token_pool
         self.prefill_budget = config.max_extend_tokens
         self.eos_token_ids = frozenset(self.engine.model_config.eos_token_ids)
+        self.is_shut_down = False
 
     def check_prompt(self, input_len: int) -> None:
         """ValueError when a prompt of this length could never run; the message names the limit."""
@@ -97,6 +98,7 @@ class Scheduler(SchedulerIOMixin):
 
     def reset(self) -> None:
         """Drop all requests and cached prefixes; take back every page and row, whatever their state."""
+        self.engine.reset()
         self.inbox.clear()
         self.outbox.clear()
         self.prefill_manager.reset()
@@ -105,8 +107,10 @@ class Scheduler(SchedulerIOMixin):
         self.cache_manager.reset()
 
     def shutdown(self) -> None:
-        """Release the engine. The scheduler cannot be used any more."""
-        self.engine.shutdown()
+        """Release the engine. The scheduler cannot be used any more; a second call does nothing."""
+        if not self.is_shut_down:
+            self.is_shut_down = True
+            self.engine.shutdown()
 
     def _process_one_msg(self, msg: BaseBackendMsg) -> None:
         if isinstance(msg, UserMsg):
@@ -171,8 +175,13 @@ class Scheduler(SchedulerIOMixin):
         reply: list[DetokenizeMsg] = []
         with self.cache_manager.lazy_free_region():
             for req, next_token in zip(batch.reqs, output.next_tokens_cpu.split(1), strict=True):
-                req.append_host(next_token)
                 token = int(next_token)
+                if token == NO_TOKEN:
+                    raise RuntimeError(
+                        f"request {req.uid}: the model's logits are not finite numbers; its weights are"
+                        f" unusable, or too large for {self.engine.dtype}"
+                    )
+                req.append_host(next_token)
                 finished = len(req.input_ids) >= req.max_device_len or self._is_eos(req, token)
                 reply.append(DetokenizeMsg(uid=req.uid, next_token=token, finished=finished))
                 if finished:

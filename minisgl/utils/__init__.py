@@ -1,5 +1,5 @@
 """Small helpers that several parts share."""
 
-from .misc import align_down, align_up, cdiv, default_dtype
+from .misc import align_down, align_up, cdiv, check_count, default_dtype, is_int, is_number
 
-__all__ = ["align_down", "align_up", "cdiv", "default_dtype"]
+__all__ = ["align_down", "align_up", "cdiv", "check_count", "default_dtype", "is_int", "is_number"]

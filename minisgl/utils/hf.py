@@ -23,7 +23,10 @@ class FastTokenizer:
     def __init__(self, path: Path) -> None:
         import tokenizers  # here, because a browser has no such module
 
-        self._tokenizer = tokenizers.Tokenizer.from_file(str(path))
+        try:
+            self._tokenizer = tokenizers.Tokenizer.from_file(str(path))
+        except Exception as error:  # the library raises nothing more specific
+            raise ValueError(f"{path} is damaged, fetch it again: {error}") from error
 
     def encode(self, text: str) -> list[int]:
         ids: list[int] = self._tokenizer.encode(text).ids
@@ -35,7 +38,12 @@ class FastTokenizer:
 
 
 def load_tokenizer(folder: Path) -> Tokenizer:
-    """The tokenizer of a model folder. FileNotFoundError when it has no `tokenizer.json`."""
+    """The tokenizer of a model folder.
+
+    Raises:
+        FileNotFoundError: it has no `tokenizer.json`.
+        ValueError: it has one that cannot be read.
+    """
     path = folder / "tokenizer.json"
     if not path.is_file():
         raise FileNotFoundError(f"{folder} has no tokenizer.json")

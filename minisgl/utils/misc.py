@@ -4,8 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from numbers import Real
 
 import torch
+
+
+def is_int(value: object) -> bool:
+    """Whether a value is an integer. A bool is not."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a real number. A bool is not; NaN and the infinities are."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def check_count(name: str, value: object) -> None:
+    """ValueError unless `value` is an integer of at least 1; the message names it."""
+    if not is_int(value) or value < 1:  # type: ignore[operator] # is_int has looked
+        raise ValueError(f"{name} must be an integer of at least 1, not {value!r}")
 
 
 def cdiv(a: int, b: int) -> int:

@@ -94,7 +94,7 @@ def test_tokens_are_streamed_as_they_come(tiny, reference) -> None:
         ([[]], "prompt 0: the prompt is empty"),
         ([[1], prompt(0, 48)], "prompt 1: the prompt has 48 tokens.* 48 that a sequence may have"),
         ([prompt(0, 64)], "the prompt has 64 tokens.* 64 pages of 1 tokens"),
-        ([[1, 512]], "prompt 0 holds a token id outside of the vocabulary, 0 to 511"),
+        ([[1, 512]], "prompt 0 holds 512 at position 1, a token id outside of the vocabulary, 0 to 511"),
         ([[-1]], "0 to 511"),
         (["a text"], "no tokenizer"),
     ],
