@@ -120,7 +120,7 @@ def test_another_schedule_in_the_engine(pool):
     result = judged("188", code, pool)
     assert result.verdict is Verdict.WA and result.engine is not None
     assert result.engine.tokens_equal and not result.engine.schedule_equal
-    assert "from step 1 on the engine's schedule differs" in result.message["en"]
+    assert "from step 1 on the engine’s schedule differs" in result.message["en"]
 
 
 def test_an_answer_that_the_engine_cannot_use(pool):
