@@ -50,7 +50,7 @@ def create_app(settings: Settings, store: Store, exercises: Mapping[int, Exercis
         streams=Streams(settings.streams),
         learner=store.local_learner(),
     )
-    errors.install(app)
+    errors.install(app, pages.missing_page)
     _add_health(app, store)
     app.include_router(api.router)
     app.include_router(pages.router)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
@@ -35,19 +36,23 @@ def refuse(error: ApiError) -> JSONResponse:
     return JSONResponse(error_body(error.code, error.message), error.status, headers=error.headers)
 
 
-def install(app: FastAPI) -> None:
-    """Turn every exception of `app` into such an answer."""
+def install(app: FastAPI, missing_page: Callable[[Request], Response]) -> None:
+    """Turn every exception of `app` into such an answer; who looks for a page gets one that says so."""
 
     async def on_refusal(_request: Request, error: Exception) -> Response:
         assert isinstance(error, ApiError)
         return refuse(error)
 
-    async def on_malformed(_request: Request, error: Exception) -> Response:
+    async def on_malformed(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
+        if _wants_page(request):
+            return await run_in_threadpool(missing_page, request)
         return refuse(ApiError(422, "malformed", field=_field(error)))
 
-    async def on_http(_request: Request, error: Exception) -> Response:
+    async def on_http(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
+        if _wants_page(request):
+            return await run_in_threadpool(missing_page, request)
         if error.status_code == 405:
             return refuse(ApiError(405, "method", headers=error.headers))
         if error.status_code == 404:
@@ -62,6 +67,12 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, on_malformed)
     app.add_exception_handler(HTTPException, on_http)
     app.add_exception_handler(Exception, on_fault)
+
+
+def _wants_page(request: Request) -> bool:
+    """A browser that was sent to an address which is none."""
+    accepts = "text/html" in request.headers.get("accept", "")
+    return request.method == "GET" and accepts and not request.url.path.startswith("/api/")
 
 
 def _field(error: RequestValidationError) -> str:

@@ -123,6 +123,13 @@ def _host_name(host: str) -> str:
     return (found[1] or found[2]).lower() if found else ""
 
 
+def _caching(path: str) -> str:
+    """Answers of the API are never kept, fonts are; the rest is asked for anew, so updates show at once."""
+    if path.startswith("/api/"):
+        return "no-store"
+    return "public, max-age=604800" if path.startswith("/static/fonts/") else "no-cache"
+
+
 def _with_headers(path: str, send: Send) -> Callable[[Message], Awaitable[None]]:
     policy = BOOK_POLICY if path.startswith("/book/") else PAGE_POLICY
     request_id = uuid.uuid4().hex[:12]
@@ -134,8 +141,7 @@ def _with_headers(path: str, send: Send) -> Callable[[Message], Awaitable[None]]
                 headers.setdefault(name, value)
             headers.setdefault("content-security-policy", policy)
             headers.setdefault("x-request-id", request_id)
-            if path.startswith("/api/"):
-                headers.setdefault("cache-control", "no-store")
+            headers.setdefault("cache-control", _caching(path))
             message["headers"] = headers.raw
         await send(message)
 

@@ -186,6 +186,13 @@ def book_root(lang: Page) -> Response:
     return RedirectResponse(f"/book/{lang}/", 308)
 
 
+def missing_page(request: Request) -> HTMLResponse:
+    """The page for an address that is none, in the language of the address or of the browser."""
+    first = request.url.path.split("/")[1]
+    lang = first if first in LANGS else preferred(request.headers.get("accept-language", ""))
+    return missing(service_of(request), lang, "not_found", status=404)
+
+
 def missing(service: Service, lang: str, why: str, *, status: int) -> HTMLResponse:
     """A page that says what is not there and where to go."""
     standing = service.store.standing(service.learner)

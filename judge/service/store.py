@@ -22,6 +22,7 @@ from judge.service.models import Event, Run, Submission, User, Worker
 from judge.service.reading import Reader, View, latest, view_of
 
 LOCAL_LEARNER = "local"
+_FORGOTTEN_S = 86400.0
 
 
 @dataclass(frozen=True)
@@ -258,6 +259,7 @@ class Store(Reader):
         with self._writing.begin() as session:
             row = session.get(Worker, worker)
             if row is None:
+                session.execute(delete(Worker).where(Worker.heartbeat < now - _FORGOTTEN_S))
                 row = Worker(id=worker, pid=pid, isolation=isolation, started_at=now, heartbeat=now)
                 session.add(row)
             row.pid, row.isolation, row.heartbeat = pid, isolation, now

@@ -81,7 +81,16 @@ def test_addresses_of_an_exercise(idle: Any) -> None:
         assert (answer.status_code, answer.headers["location"]) == (308, "/en/exercises/176")
     assert idle.client.get("/en/exercises/999").status_code == 404
     assert "There is nothing" in idle.client.get("/en/exercises/999").text
-    assert idle.client.get("/fr/exercises/176").status_code in (404, 422)
+
+
+@pytest.mark.parametrize("path", ["/fr/", "/fr/exercises/176", "/nothing", "/en/nothing", "/static/none.js"])
+def test_an_address_that_is_none(idle: Any, path: str) -> None:
+    browser = {"accept": "text/html,*/*", "accept-language": "en"}
+    answer = idle.client.get(path, headers=browser, follow_redirects=True)
+    assert answer.status_code == 404 and "<h1>There is nothing at this address</h1>" in answer.text
+    answer = idle.client.get(path, headers={"accept": "application/json"}, follow_redirects=True)
+    assert answer.status_code in (404, 422) and answer.json()["error"]["message"]["zh"]
+    assert idle.client.get("/api/v1/none", headers=browser).json()["error"]["code"] == "not_found"
 
 
 def test_the_book_is_served_where_it_is_built(idle: Any) -> None:
