@@ -24,6 +24,8 @@ MS_REC = 16384
 MS_PRIVATE = 1 << 18
 MNT_DETACH = 2
 
+MADV_COLLAPSE = 25
+
 PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
 PR_SET_SECCOMP = 22
@@ -92,6 +94,12 @@ def pivot_root(new: str, old: str) -> None:
 def prctl(option: int, argument: int) -> None:
     """prctl(2) with one argument."""
     _checked(_libc.prctl(option, *map(ctypes.c_ulong, (argument, 0, 0, 0))), f"prctl {option}")
+
+
+def madvise(address: int, length: int, advice: int) -> None:
+    """madvise(2)."""
+    result = _libc.madvise(ctypes.c_void_p(address), ctypes.c_size_t(length), advice)
+    _checked(result, "madvise")
 
 
 def drop_bounding_set() -> None:

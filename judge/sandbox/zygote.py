@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
-from judge.sandbox import confine, rootfs, seccomp
+from judge.sandbox import confine, hugepages, rootfs, seccomp
 from judge.sandbox import syscalls as sys_
 from judge.sandbox.forking import Forker, Order
 from judge.sandbox.importer import MemoryImporter
@@ -86,6 +86,7 @@ class Base:
             _try_filter(shared["program"])
             _import_torch()
             shared["data_mb"] = _data_mb() + _TEMPLATE_MB
+            shared["proc"] = os.open("/proc", os.O_PATH | os.O_DIRECTORY)
             rootfs.build(self._options["folders"], self._options["assets"])
             rootfs.enter()
         except (OSError, ImportError, RuntimeError) as error:
@@ -142,6 +143,7 @@ class Template:
             _warm_quietly(program)
         gc.collect()
         gc.freeze()
+        hugepages.collapse(self._shared["proc"])
         self._forker.tell({"ready": "template"})
         return self._forker.serve(self._shared, linger=True)
 
@@ -194,7 +196,7 @@ def _data_mb() -> int:
 
 def _forget() -> None:
     """Drop the zygote's modules. They are no secret, but nothing of theirs is the learner's business."""
-    for name in ("zygote", "forking", "confine", "rootfs", "seccomp", "syscalls"):
+    for name in ("zygote", "forking", "confine", "hugepages", "rootfs", "seccomp", "syscalls"):
         sys.modules.pop(f"judge.sandbox.{name}", None)
 
 

@@ -20,7 +20,7 @@ from judge.sandbox.limits import HostError
 
 _START_S = 120.0
 _TEMPLATE_S = 60.0
-_ZYGOTE = ("zygote", "forking", "confine", "rootfs", "seccomp", "syscalls")
+_ZYGOTE = ("zygote", "forking", "confine", "hugepages", "rootfs", "seccomp", "syscalls")
 
 
 class Lost(Exception):
