@@ -214,7 +214,8 @@ class RadixPrefixCache(BasePrefixCache):
         for node in self._nodes():
             parent, page_key = node.parent, self.key_fn(node._key)
             _check(parent.children.get(page_key) is node, "a node is not its parent's child")
-            _check(len(node._key) == len(node.value) == node.length, "a node has not one location a token")
+            sizes = node._key.numel(), node.value.numel()
+            _check(sizes == (node.length, node.length), "a node has not one location a token")
             _check(node.length > 0 and node.length % self.page_size == 0, "a node does not hold whole pages")
             below = sum(child.ref_count for child in node.children.values())
             _check(node.ref_count >= below >= 0, f"a node has {node.ref_count} locks, its children {below}")
@@ -246,8 +247,8 @@ class RadixPrefixCache(BasePrefixCache):
         Splits the last edge when the ids leave it half-way, and marks every node on the way as just used.
         """
         self.clock += 1
-        node, matched = self.root_node, 0
-        while len(input_ids) - matched >= self.page_size:
+        node, matched, length = self.root_node, 0, len(input_ids)
+        while length - matched >= self.page_size:
             rest = input_ids[matched:]
             child = node.children.get(self.key_fn(rest))
             if child is None:
@@ -268,7 +269,7 @@ def _is_evictable(node: RadixTreeNode) -> bool:
 def _key_fn(page_size: int) -> KeyFn:
     """A child is found by the ids of its first page."""
     if page_size == 1:
-        return lambda ids: int(ids[0])
+        return lambda ids: int(ids[0].item())
     return lambda ids: tuple(ids[:page_size].tolist())
 
 

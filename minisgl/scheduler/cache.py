@@ -146,9 +146,12 @@ class CacheManager:
                 f" != {self.num_pages} pages in all"
             )
         cached = self.prefix_cache.cached_locations()[:: self.page_size]
-        pages, _ = torch.sort(torch.cat([self.free_slots, cached]))
-        expected = torch.arange(self.num_pages, dtype=torch.int32, device=self.device) * self.page_size
-        if not torch.equal(pages, expected):
+        firsts = torch.cat([self.free_slots, cached]).long()
+        # as many firsts as pages: if each is a page's first, naming one twice leaves another unnamed
+        pages = firsts.clamp(0, (self.num_pages - 1) * self.page_size) // self.page_size
+        named = torch.zeros(self.num_pages, dtype=torch.bool, device=self.device)
+        named[pages] = True
+        if not torch.equal(pages * self.page_size, firsts) or not bool(named.all()):
             raise RuntimeError(
                 "cache integrity check failed: a page is torn, or free and cached, or listed twice"
             )

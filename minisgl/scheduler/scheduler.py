@@ -93,8 +93,15 @@ class Scheduler(SchedulerIOMixin):
             )
 
     def run_when_idle(self) -> None:
-        """No request is left, so every page must be free or cached."""
+        """No request is left: every page must be free or cached, every row free, no cached prefix locked."""
         self.cache_manager.check_integrity()
+        taken = self.config.max_running_req - self.table_manager.available_size
+        locked = self.cache_manager.prefix_cache.size_info.protected_size
+        if taken or locked:
+            raise RuntimeError(
+                f"integrity check failed: no request is left, but {taken} rows of the page table are taken"
+                f" and {locked} cached tokens are locked"
+            )
 
     def reset(self) -> None:
         """Drop all requests and cached prefixes; take back every page and row, whatever their state."""
