@@ -17,7 +17,7 @@ from judge.sandbox.doctor import examine
 from judge.types import Verdict
 
 HONEST = b"import torch\n\ndef prefix_sum(x):\n    return torch.cumsum(x, 0)\n"
-QUICK = Limits(cpu_s=1, memory_mb=192, wall_s=2.5)
+QUICK = Limits(cpu_s=0.5, memory_mb=192, wall_s=2)
 CASES = 4
 DRIVE = """
 def drive(target, case, io):

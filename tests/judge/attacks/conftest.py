@@ -1,7 +1,7 @@
 """One arena for the whole suite: the next attack meets the zygote that the last one attacked."""
 
 import pytest
-from arena import Arena
+from arena import QUICK, Arena
 
 
 @pytest.fixture(scope="session")
@@ -17,11 +17,10 @@ def fire(arena):
 
     def fire(source, *verdicts, accepted=False, **options):
         shot = arena.fire(source, **options)
-        limits = options.get("limits")
-        wall = limits.wall if limits else 2.5
+        limits = options.get("limits", QUICK)
         assert accepted or shot.verdict != "AC", shot
         assert shot.verdict in verdicts, shot
-        assert shot.seconds <= wall + 1, shot
+        assert shot.seconds <= limits.wall + 1, shot
         return shot
 
     yield fire

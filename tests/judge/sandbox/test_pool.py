@@ -139,7 +139,7 @@ def test_doctor_says_what_to_do(monkeypatch, why, advice):
             raise HostError(why)
 
     monkeypatch.setattr("judge.sandbox.host.ZygoteBackend", Backend)
+    monkeypatch.setattr(doctor, "_run", lambda pool, bundle, key: doctor.Fact(key, True, {}))
     facts = {fact.key: fact for fact in doctor.examine()}
-    assert not facts["isolation"].ok
+    assert not facts["isolation"].ok and facts["weak_box"].ok
     assert why in facts["isolation"].text["zh"] and advice in facts["isolation"].text["en"]
-    assert facts["weak_box"].ok
