@@ -23,6 +23,19 @@ def test_progress_is_shown_and_survives_a_reload(scripted_site: Any, visit: Any)
     learner.clean()
 
 
+def test_text_streams_while_the_engine_runs(scripted_site: Any, visit: Any) -> None:
+    learner = visit("en")
+    page = learner.open(scripted_site.url + "/en/exercises/176")
+    learner.submit("stream")
+    page.wait_for_selector(".streams >> text=A page holds tokens.")
+    assert page.locator("#verdict-h").inner_text() == "Judging"
+    assert page.locator("#verdict mark").inner_text() == "your double"
+    assert "Judging, engine" in page.locator("#last").inner_text()
+    (scripted_site.folder / "go").touch()
+    page.wait_for_selector(".verdict.ok")
+    learner.clean()
+
+
 def test_the_language_link_keeps_page_code_and_theme(scripted_site: Any, visit: Any) -> None:
     learner = visit("zh")
     page = learner.open(scripted_site.url + "/zh/exercises/176")
@@ -43,6 +56,7 @@ def test_the_starter_follows_the_language_until_something_is_written(scripted_si
     page = learner.open(scripted_site.url + "/zh/exercises/176")
     assert "乘以二" in page.input_value("#code")
     page.get_by_role("link", name="EN", exact=True).click()
+    page.wait_for_url("**/en/exercises/176")
     assert "multiply by two" in page.input_value("#code")
 
 

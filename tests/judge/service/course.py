@@ -112,7 +112,8 @@ class ScriptedJudge:
     """Reads its orders in the submitted text.
 
     `pass`, `wrong`: that verdict. `crash`: a defect of the judge. `fault`: verdict SE. `hold`: writes the
-    file `started-<n>` into `folder` and goes on when there is a file `go`; then as `pass`.
+    file `started-<n>` into `folder` and goes on when there is a file `go`; then as `pass`. `stream`: holds
+    after the text.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -137,8 +138,11 @@ class ScriptedJudge:
         on_event(Event("group", {"number": 1, "groups": 1, "name": "alone", "verdict": verdict.value}))
         if verdict is Verdict.AC and not samples_only:
             on_event(Event("engine", {"phase": "run"}))
-            for request, text in ((0, " holds"), (0, " tokens"), (0, ".")):
-                on_event(Event("token", {"request": request, "text": text, "prompt": "A page"}))
+            for text in (" holds", " tokens", "."):
+                on_event(Event("token", {"request": 0, "text": text, "prompt": "A page"}))
+            on_event(Event("engine", {"phase": "end"}))
+        if order == "stream":
+            self._hold()
         result = answer(exercise, verdict, samples_only=samples_only)
         on_event(Event("verdict", result.to_json()))
         return result

@@ -8,7 +8,7 @@ from typing import Any
 from course import wait_for
 from test_api import refused
 
-WHOLE = ["queued", "running", "group", "engine", "token", "token", "token", "verdict"]
+WHOLE = ["queued", "running", "group", "engine", "token", "token", "token", "engine", "verdict"]
 
 
 def test_the_whole_way(service: Any) -> None:

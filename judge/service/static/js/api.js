@@ -37,7 +37,7 @@ export function prepare(code, samplesOnly) {
 export const submission = (id) => ask(`/submissions/${id}`);
 export const solution = () => ask(`/exercises/${exercise.id}/solution`);
 export const submissions = (before) =>
-  ask(`/submissions?mine&exercise=${exercise.id}&limit=10${before ? `&before=${before}` : ''}`);
+  ask(`/submissions?mine&exercise=${exercise.id}&limit=5${before ? `&before=${before}` : ''}`);
 
 /**
  * Follow a submission to its verdict. `on(type, data)` gets every event, `onLost(lost)` whether the connection is
