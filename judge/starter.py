@@ -13,6 +13,7 @@ import io
 import textwrap
 import tokenize
 from collections.abc import Sequence
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from judge.comments import comment_lines
@@ -47,12 +48,18 @@ def starter(exercise: Exercise, lang: str) -> str:
 def origin_of(exercise: Exercise) -> Origin:
     """Where the body to be removed is written: the engine's module, or else the solution."""
     if exercise.module is None:
-        return Origin(exercise.solution_path, exercise.solution, None)
+        return _parsed(exercise.solution_path, exercise.solution, None)
     base = exercise.root / exercise.module.replace(".", "/")
     path = base.with_suffix(".py") if base.with_suffix(".py").is_file() else base / "__init__.py"
     if not path.is_file():
         raise ExerciseError(path, "", "is missing", "exercise.toml names it in `target`")
-    return Origin(path, path.read_text(encoding="utf-8"), exercise.module)
+    return _parsed(path, path.read_text(encoding="utf-8"), exercise.module)
+
+
+@lru_cache(maxsize=32)
+def _parsed(path: Path, source: str, module: str | None) -> Origin:
+    """Every submission is compared with one: the text is read anew, and parsed once."""
+    return Origin(path, source, module)
 
 
 class Origin:
@@ -62,7 +69,12 @@ class Origin:
         self.path, self.module = path, module
         self.lines = source.splitlines()
         self.tree = ast.parse(source)
-        self.tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
+        self._source = source
+
+    @cached_property
+    def tokens(self) -> list[tokenize.TokenInfo]:
+        """Comments are tokens, and no part of the tree."""
+        return list(tokenize.generate_tokens(io.StringIO(self._source).readline))
 
     def definition(self, qualname: str) -> _Function | ast.ClassDef:
         """The function or class called ``qualname``, for example ``CacheManager.cache_req``."""

@@ -17,7 +17,7 @@ HEADER = struct.Struct("<I")
 FRAME_BYTES = 1 << 20
 TO_BOX_BYTES = 64 << 20
 DEPTH = 32
-NODES = 300_000
+NODES = 200_000
 TEXT = 65_536
 DIMENSIONS = 8
 DIMENSION = 1 << 24
@@ -55,7 +55,7 @@ class Opaque(msgspec.Struct, frozen=True, array_like=True):
 class _Tensor(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     dtype: DTypeName
     shape: list[int]
-    raw: bytes
+    raw: bytearray
 
 
 class Raised(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
@@ -280,6 +280,9 @@ class _Packer:
         if isinstance(value, (list, tuple)):
             if depth >= DEPTH:
                 return opaque("nested too deeply")
+            if _all_small(value):
+                self.nodes += len(value)
+                return list(value)
             return [self.walk(item, depth + 1) for item in value]
         if isinstance(value, dict):
             if depth >= DEPTH:
@@ -305,6 +308,9 @@ class _Checker:
             raise FrameError("too many values, or nested too deeply")
         kind = type(value)
         if kind is list:
+            if _all_small(value):
+                self.nodes += len(value)
+                return
             for item in value:
                 self.walk(item, depth + 1)
         elif kind is dict:
@@ -320,6 +326,14 @@ class _Checker:
                 raise FrameError("a str too long")
         elif not (value is None or kind is bool or kind is float or kind is Opaque or _is_tensor(value)):
             raise FrameError(f"a {kind.__name__} does not travel")
+
+
+def _all_small(items: list[Any] | tuple[Any, ...]) -> bool:
+    """Whether all are ints of 64 bits, or all floats or bools: long lists of these are worth a short cut."""
+    kinds = set(map(type, items))
+    if kinds == {int}:
+        return min(items) >= -(1 << 63) and max(items) < 1 << 63
+    return kinds == {float} or kinds == {bool}
 
 
 def opaque(what: str) -> msgspec.msgpack.Ext:
@@ -345,10 +359,11 @@ def _is_tensor(value: Any) -> bool:
 def _pack_tensor(torch: Any, tensor: Any) -> msgspec.msgpack.Ext:
     # A subclass may lie in whatever it overrides, so only the base class's own methods look at the data.
     with torch._C.DisableTorchFunctionSubclass():
-        try:
-            tensor = torch.Tensor.as_subclass(tensor, torch.Tensor)
-        except RuntimeError:  # sparse and the like
-            return opaque("a tensor without plain storage")
+        if type(tensor) is not torch.Tensor:
+            try:
+                tensor = torch.Tensor.as_subclass(tensor, torch.Tensor)
+            except RuntimeError:  # sparse and the like
+                return opaque("a tensor without plain storage")
         if tensor.layout != torch.strided or tensor.device.type == "meta":
             return opaque(f"a tensor on {tensor.device.type}, {tensor.layout}")
         dtype = str(tensor.dtype).removeprefix("torch.")
@@ -357,9 +372,11 @@ def _pack_tensor(torch: Any, tensor: Any) -> msgspec.msgpack.Ext:
         shape = list(tensor.shape)
         if tensor.numel() * ITEM_BYTES[dtype] > TO_BOX_BYTES:
             raise TooLarge("a tensor too large to send")
-        flat = tensor.detach().cpu().resolve_conj().resolve_neg().contiguous().reshape(-1)
-        raw = flat.view(torch.uint8).numpy().tobytes() if flat.numel() else b""
-    return msgspec.msgpack.Ext(_EXT_TENSOR, _encoder.encode(_Tensor(dtype, shape, raw)))  # type: ignore[arg-type]
+        plain = tensor.detach().cpu().resolve_neg()
+        if dtype == "bfloat16":  # numpy has none
+            plain = plain.view(torch.int16)
+        raw = plain.numpy().tobytes()
+    return msgspec.msgpack.Ext(_EXT_TENSOR, _encoder.encode((dtype, shape, raw)))
 
 
 def _unpack_ext(code: int, data: memoryview) -> Any:
@@ -382,7 +399,7 @@ def _unpack_ext(code: int, data: memoryview) -> Any:
         return torch.empty(parts.shape, dtype=dtype)
     if parts.dtype == "bool" and parts.raw.strip(b"\0\1"):
         raise FrameError("a bool tensor holds a byte that is neither 0 nor 1")
-    return torch.frombuffer(bytearray(parts.raw), dtype=dtype).reshape(parts.shape)
+    return torch.frombuffer(parts.raw, dtype=dtype).view(parts.shape)
 
 
 _encoder = msgspec.msgpack.Encoder()
