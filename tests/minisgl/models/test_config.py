@@ -106,6 +106,54 @@ def test_what_cannot_be_served_is_refused(changes: dict[str, Any], message: str)
         ModelConfig.from_hf(hf(**changes))
 
 
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"num_attention_heads": 0}, "num_attention_heads must be an integer of at least 1, not 0"),
+        ({"num_attention_heads": 3}, "3 query heads cannot share 2"),
+        ({"num_hidden_layers": "2"}, "num_layers .* not '2'"),
+        ({"num_hidden_layers": 0}, "num_layers"),
+        ({"hidden_size": None}, "hidden_size .* not None"),
+        ({"vocab_size": -1}, "vocab_size"),
+        ({"vocab_size": True}, "vocab_size"),
+        ({"intermediate_size": 1.5}, "intermediate_size"),
+        ({"head_dim": 15}, "head_dim must be even"),
+        ({"rms_norm_eps": None}, "rms_norm_eps"),
+        ({"rms_norm_eps": -1}, "rms_norm_eps"),
+        ({"max_position_embeddings": 0}, "max_position"),
+        ({"max_position_embeddings": 10**15}, "too many"),
+        ({"tie_word_embeddings": "false"}, "tie_word_embeddings must be true or false"),
+        ({"eos_token_id": [1, None]}, "end-of-sequence"),
+        ({"eos_token_id": "x"}, "end-of-sequence"),
+        ({"architectures": [["x"]]}, "not supported"),
+        ({"rope_parameters": [1]}, "must be an object"),
+        ({"rope_parameters": None, "rope_scaling": "yarn"}, "must be an object"),
+        ({"rope_parameters": {"rope_type": ["yarn"]}}, "not supported"),
+        ({"rope_parameters": {"rope_theta": -1}}, "rope_theta"),
+        ({"rope_parameters": {"rope_theta": "x"}}, "rope_theta"),
+        ({"rope_parameters": {"rope_type": "yarn", "factor": 0}}, "factor"),
+        ({"rope_parameters": {"rope_type": "yarn", "factor": "4"}}, "factor"),
+        ({"rope_parameters": {"rope_type": "yarn", "factor": float("nan")}}, "factor"),
+        (
+            {
+                "rope_parameters": {
+                    "rope_type": "llama3",
+                    "factor": 8.0,
+                    "low_freq_factor": 4.0,
+                    "high_freq_factor": 4.0,
+                    "original_max_position_embeddings": 64,
+                }
+            },
+            "low_freq_factor 4.0 must be below",
+        ),
+    ],
+)
+def test_values_that_no_model_has_are_named(changes: dict[str, Any], message: str, tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(json.dumps(hf(**changes)))
+    with pytest.raises(ValueError, match=rf"config\.json: .*{message}"):
+        ModelConfig.from_folder(tmp_path)
+
+
 def test_missing_entry_is_named() -> None:
     settings = hf()
     del settings["intermediate_size"]

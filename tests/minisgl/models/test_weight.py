@@ -165,6 +165,41 @@ def test_missing_shard_and_damaged_files(tmp_path: Path) -> None:
         load(tmp_path)
 
 
+@pytest.mark.parametrize(
+    "text", ["{", "[]", '{"weight_map": 3}', '{"weight_map": ["a"]}', '{"weight_map": {"a": 3}}']
+)
+def test_damaged_index(tmp_path: Path, text: str) -> None:
+    write_model(tmp_path)
+    (tmp_path / "model.safetensors.index.json").write_text(text)
+    with pytest.raises(ValueError, match=r"index\.json is damaged, fetch it again"):
+        load(tmp_path)
+
+
+def test_an_index_may_name_a_file_elsewhere_that_is_missing(tmp_path: Path) -> None:
+    write_model(tmp_path)
+    (tmp_path / "model.safetensors.index.json").write_text('{"weight_map": {"a": "../x.safetensors"}}')
+    with pytest.raises(
+        FileNotFoundError, match=r"x\.safetensors is missing; it holds 1 tensors, among them a"
+    ):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+@pytest.mark.parametrize("name", ["model.embed_tokens.weight", "model.layers.0.mlp.up_proj.weight"])
+def test_weights_that_are_no_numbers_are_named(name: str, value: float) -> None:
+    weights = {key: tensor.clone() for key, tensor in WEIGHTS.items()}
+    weights[name].view(-1)[-1] = value
+    expected = name.replace(".up_proj", ".gate_up_proj").replace(".", r"\.")
+    with pytest.raises(ValueError, match=f"{expected} holds NaN or infinity as torch.float32"):
+        Engine(EngineConfig(model=(CONFIG, weights), num_page_override=8))
+
+
+def test_weights_too_large_for_the_dtype_are_named() -> None:
+    weights = {**WEIGHTS, "model.norm.weight": torch.full((64,), 1e6)}
+    with pytest.raises(ValueError, match=r"model\.norm\.weight holds NaN or infinity as torch\.float16"):
+        Engine(EngineConfig(model=(CONFIG, weights), num_page_override=8, dtype=torch.float16))
+
+
 def test_folder_without_weights(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps(hf_config_dict(CONFIG)))
     with pytest.raises(FileNotFoundError, match=r"no \.safetensors"):
