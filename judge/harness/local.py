@@ -12,7 +12,7 @@ from judge.exercises import Exercise
 from judge.hidden_module import Hidden
 from judge.sandbox.inside.case_io import CaseIO, CaseOver
 from judge.sandbox.inside.submission import describe
-from judge.sandbox.protocol import Raised, roundtrip
+from judge.sandbox.protocol import Raised, arrived
 from judge.types import Broken, Case, Refused
 
 
@@ -44,7 +44,7 @@ class Collaborator:
 def with_report(trusted: object, emitted: list[Any]) -> list[Any]:
     """The emitted values, and last the trusted object's own report where it gives one."""
     report = getattr(trusted, "report", None)
-    return [*emitted, roundtrip(report())] if callable(report) else emitted
+    return [*emitted, arrived(report())] if callable(report) else emitted
 
 
 class LocalIO(CaseIO):
@@ -58,11 +58,11 @@ class LocalIO(CaseIO):
         self.refused: Broken | None = None
 
     def emit(self, value: Any) -> None:
-        self.emitted.append(roundtrip(value))
+        self.emitted.append(arrived(value))
 
     def call(self, name: str, *args: Any) -> Any:
         try:
-            return roundtrip(getattr(self._collaborator, name)(*roundtrip(list(args))))
+            return arrived(getattr(self._collaborator, name)(*arrived(list(args))))
         except Refused as refusal:
             self.refused = refusal.broken
             raise CaseOver from None
@@ -73,7 +73,7 @@ def run_local(hidden: Hidden, target: Any, case: Case, filename: str) -> Answer:
     trusted = hidden.trusted(case)
     io = LocalIO(Collaborator(trusted), filename)
     try:
-        hidden.drive(target, roundtrip(case.data), io)
+        hidden.drive(target, arrived(case.data), io)
     except CaseOver:
         return Answer(refused=io.refused)
     except Exception as error:

@@ -228,9 +228,14 @@ def check(value: Any) -> Any:
 
 
 def roundtrip(value: Any) -> Any:
-    """``value`` as the other side would see it, so that expected values pass the same encoding."""
+    """``value`` as the other side would see it: encoded, decoded and checked."""
     body = _encoder.encode(pack(value))
     return check(_any_decoder.decode(body))
+
+
+def arrived(value: Any) -> Any:
+    """The same without the bytes, for values of our own: what is expected takes the form of what comes."""
+    return _Copier().walk(value, 0)
 
 
 def encode(frame: Any, limit: int = FRAME_BYTES) -> bytes:
@@ -272,30 +277,56 @@ class _Packer:
             raise TooLarge("too many values")
         kind = type(value)
         if kind is int:
-            return value if -(1 << 63) <= value < 1 << 63 else opaque("an int of more than 64 bits")
+            return value if -(1 << 63) <= value < 1 << 63 else self.opaque("an int of more than 64 bits")
         if value is None or kind is bool or kind is float:
             return value
         if kind is str:
-            return _text(value)
+            fault = _fault(value)
+            return value if fault is None else self.opaque(fault)
         if isinstance(value, (list, tuple)):
             if depth >= DEPTH:
-                return opaque("nested too deeply")
+                return self.opaque("nested too deeply")
             if _all_small(value):
                 self.nodes += len(value)
                 return list(value)
             return [self.walk(item, depth + 1) for item in value]
         if isinstance(value, dict):
             if depth >= DEPTH:
-                return opaque("nested too deeply")
-            if any(type(key) is not str or type(_text(key)) is not str for key in value):
-                return opaque("a dict whose keys are not all str")
+                return self.opaque("nested too deeply")
+            if any(type(key) is not str or _fault(key) is not None for key in value):
+                return self.opaque("a dict whose keys are not all str")
             return {key: self.walk(item, depth + 1) for key, item in value.items()}
         torch = sys.modules.get("torch")
         if torch is not None and isinstance(value, torch.Tensor):
-            return _pack_tensor(torch, value)
+            # A subclass may lie in whatever it overrides: only the base class's own methods look at the data.
+            with torch._C.DisableTorchFunctionSubclass():
+                plain = _plain(torch, value)
+                return self.opaque(plain) if isinstance(plain, str) else self.tensor(torch, plain)
         if isinstance(value, Opaque):
-            return opaque(value.what)
-        return opaque(f"{kind.__module__}.{kind.__qualname__}")
+            return self.opaque(value.what)
+        return self.opaque(f"{kind.__module__}.{kind.__qualname__}")
+
+    def opaque(self, what: str) -> Any:
+        """The form of a value that cannot travel."""
+        return msgspec.msgpack.Ext(_EXT_OPAQUE, _cut(what))
+
+    def tensor(self, torch: Any, plain: Any) -> Any:
+        """The form of a tensor."""
+        dtype, shape = _dtype(plain), list(plain.shape)
+        if dtype == "bfloat16":  # numpy has none
+            plain = plain.view(torch.int16)
+        body = _encoder.encode((dtype, shape, plain.numpy().tobytes()))
+        return msgspec.msgpack.Ext(_EXT_TENSOR, body)
+
+
+class _Copier(_Packer):
+    """Turns values into what the other side makes of them."""
+
+    def opaque(self, what: str) -> Any:
+        return Opaque(str(_cut(what), "utf-8", "replace"))
+
+    def tensor(self, torch: Any, plain: Any) -> Any:
+        return plain.clone(memory_format=torch.contiguous_format)
 
 
 class _Checker:
@@ -336,19 +367,19 @@ def _all_small(items: list[Any] | tuple[Any, ...]) -> bool:
     return kinds == {float} or kinds == {bool}
 
 
-def opaque(what: str) -> msgspec.msgpack.Ext:
-    """The wire form of a value that cannot travel."""
-    return msgspec.msgpack.Ext(_EXT_OPAQUE, what.encode("utf-8", "replace")[:200])
+def _cut(what: str) -> bytes:
+    return what.encode("utf-8", "replace")[:200]
 
 
-def _text(value: str) -> str | msgspec.msgpack.Ext:
-    if len(value) > TEXT:
-        return opaque("a str of more than 65536 characters")
+def _fault(text: str) -> str | None:
+    """Why a str cannot travel; None when it can."""
+    if len(text) > TEXT:
+        return "a str of more than 65536 characters"
     try:
-        value.encode()
+        text.encode()
     except UnicodeEncodeError:
-        return opaque("a str that is not valid Unicode")
-    return value
+        return "a str that is not valid Unicode"
+    return None
 
 
 def _is_tensor(value: Any) -> bool:
@@ -356,27 +387,25 @@ def _is_tensor(value: Any) -> bool:
     return torch is not None and type(value) is torch.Tensor
 
 
-def _pack_tensor(torch: Any, tensor: Any) -> msgspec.msgpack.Ext:
-    # A subclass may lie in whatever it overrides, so only the base class's own methods look at the data.
-    with torch._C.DisableTorchFunctionSubclass():
-        if type(tensor) is not torch.Tensor:
-            try:
-                tensor = torch.Tensor.as_subclass(tensor, torch.Tensor)
-            except RuntimeError:  # sparse and the like
-                return opaque("a tensor without plain storage")
-        if tensor.layout != torch.strided or tensor.device.type == "meta":
-            return opaque(f"a tensor on {tensor.device.type}, {tensor.layout}")
-        dtype = str(tensor.dtype).removeprefix("torch.")
-        if dtype not in ITEM_BYTES:
-            return opaque(f"a tensor of {dtype}")
-        shape = list(tensor.shape)
-        if tensor.numel() * ITEM_BYTES[dtype] > TO_BOX_BYTES:
-            raise TooLarge("a tensor too large to send")
-        plain = tensor.detach().cpu().resolve_neg()
-        if dtype == "bfloat16":  # numpy has none
-            plain = plain.view(torch.int16)
-        raw = plain.numpy().tobytes()
-    return msgspec.msgpack.Ext(_EXT_TENSOR, _encoder.encode((dtype, shape, raw)))
+def _plain(torch: Any, tensor: Any) -> Any:
+    """The tensor without class, graph and device, or why it cannot travel. Raises TooLarge."""
+    if type(tensor) is not torch.Tensor:
+        try:
+            tensor = torch.Tensor.as_subclass(tensor, torch.Tensor)
+        except RuntimeError:  # sparse and the like
+            return "a tensor without plain storage"
+    if tensor.layout != torch.strided or tensor.device.type == "meta":
+        return f"a tensor on {tensor.device.type}, {tensor.layout}"
+    dtype = _dtype(tensor)
+    if dtype not in ITEM_BYTES:
+        return f"a tensor of {dtype}"
+    if tensor.numel() * ITEM_BYTES[dtype] > TO_BOX_BYTES:
+        raise TooLarge("a tensor too large to send")
+    return tensor.detach().cpu().resolve_neg()
+
+
+def _dtype(tensor: Any) -> str:
+    return str(tensor.dtype).removeprefix("torch.")
 
 
 def _unpack_ext(code: int, data: memoryview) -> Any:
