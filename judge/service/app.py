@@ -21,9 +21,6 @@ from judge.service.sse import Streams
 from judge.service.store import Store
 
 STATIC = Path(__file__).parent / "static"
-WORKER_FRESH_S = 20.0
-"""A worker that reported within this time counts as alive."""
-
 _ESCAPED = 6
 """A character of the source takes at most six in JSON (a control character as \\u0000)."""
 
@@ -51,7 +48,7 @@ def create_app(settings: Settings, store: Store, exercises: Mapping[int, Exercis
         learner=store.local_learner(),
     )
     errors.install(app, pages.missing_page)
-    _add_health(app, store)
+    _add_health(app, store, settings.worker_fresh_s)
     app.include_router(api.router)
     app.include_router(pages.router)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
@@ -65,7 +62,7 @@ def create_app(settings: Settings, store: Store, exercises: Mapping[int, Exercis
     return app
 
 
-def _add_health(app: FastAPI, store: Store) -> None:
+def _add_health(app: FastAPI, store: Store, fresh_s: float) -> None:
     @app.get("/healthz", include_in_schema=False)
     def healthz() -> dict[str, bool]:
         """The process answers."""
@@ -75,7 +72,7 @@ def _add_health(app: FastAPI, store: Store) -> None:
     def readyz() -> JSONResponse:
         """The database answers and a worker is alive, so a submission would be judged."""
         try:
-            isolation = store.isolation(WORKER_FRESH_S)
+            isolation = store.isolation(fresh_s)
         except SQLAlchemyError:
             return JSONResponse({"ok": False, "database": False, "worker": False}, 503)
         alive = isolation is not None

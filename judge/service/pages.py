@@ -23,9 +23,6 @@ from judge.service.catalog import statement_html
 from judge.service.language import preferred
 from judge.starter import starter
 
-FRESH_S = 20.0
-"""A worker that reported within this time counts as alive."""
-
 _env = Environment(
     loader=FileSystemLoader(Path(__file__).parent / "templates"),
     autoescape=select_autoescape(["html"]),
@@ -61,7 +58,7 @@ def render(template: str, lang: str, service: Service, standing: dict[int, str],
     def word(name: str, **fields: object) -> str:
         return t(f"web.{name}", lang, **fields)
 
-    isolation = service.store.isolation(FRESH_S)
+    isolation = service.store.isolation(service.settings.worker_fresh_s)
     exercises = list(service.catalog.exercises.values())
     return _env.get_template(template).render(
         lang=lang,

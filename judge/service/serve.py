@@ -21,7 +21,7 @@ from judge.exercise_toml import ExerciseError
 from judge.exercises import ROOT, load_exercises
 from judge.i18n import t
 from judge.service import log
-from judge.service.app import WORKER_FRESH_S, create_app
+from judge.service.app import create_app
 from judge.service.db import migrate, open_engine
 from judge.service.language import from_locale
 from judge.service.settings import Settings
@@ -186,7 +186,7 @@ def _announce(settings: Settings, store: Store, worker: WorkerChild, server: Ser
             return
         if worker.broken.is_set():
             break
-        isolation = store.isolation(WORKER_FRESH_S)
+        isolation = store.isolation(settings.worker_fresh_s)
         if isolation is not None and server.started:
             break
     if server.should_exit:

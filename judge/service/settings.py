@@ -33,6 +33,8 @@ class Settings:
     lease_s: float = 30.0
     heartbeat_s: float = 5.0
     reap_s: float = 2.0
+    worker_fresh_s: float = 20.0
+    """A worker that reported within this time counts as alive."""
     enqueue_again_s: float = 20.0
     """A queued run that nobody took for so long is put into the queue once more."""
     max_attempts: int = 3

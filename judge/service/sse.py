@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 
 from starlette.concurrency import run_in_threadpool
 
@@ -42,13 +42,12 @@ async def progress(
     *,
     poll_s: float,
     beat_s: float,
-    gone: Callable[[], bool] = lambda: False,
 ) -> AsyncIterator[str]:
     """Events after id `after`, to the verdict; a comment when nothing happens for `beat_s`."""
     clock = asyncio.get_running_loop().time
     last = clock()
     yield "retry: 1000\n\n"
-    while not streams.ending and not gone():
+    while not streams.ending:
         events = await run_in_threadpool(store.events, submission_id, after)
         for event in events:
             yield frame(event)

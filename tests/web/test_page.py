@@ -164,6 +164,15 @@ def test_a_service_that_restarts_under_a_run(serving_site: Any, visit: Any) -> N
     assert page.locator("#tries li").count() == 1
 
 
+def test_a_verdict_comes_without_streaming_too(scripted_site: Any, visit: Any) -> None:
+    """Where the stream is refused (too many are open, or something in between breaks it), the page asks."""
+    learner = visit("en")
+    page = learner.open(scripted_site.url + "/en/exercises/176")
+    page.route("**/api/v1/submissions/*/events", lambda route: route.fulfill(status=503))
+    learner.submit("pass")
+    assert learner.verdict() == "Accepted"
+
+
 def test_two_windows(scripted_site: Any, visit: Any) -> None:
     learner = visit("en")
     page = learner.open(scripted_site.url + "/en/exercises/176")
