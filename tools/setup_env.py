@@ -71,8 +71,6 @@ def main() -> None:
     version = sys.version.split()[0]
     if sys.version_info < (3, 11):  # noqa: UP036 - the one file that an older Python gets to see
         sys.exit(f"setup: Python 3.11 or newer is needed, not {version}. Name one: make PYTHON=python3.12")
-            f"setup: Python 3.11 or newer is needed, this is {version}. Name one: make PYTHON=python3.12"
-        )
     mark = fingerprint(torch)
     if is_current(mark):
         return
