@@ -60,7 +60,7 @@ def package_folders() -> list[str]:
         if spec is not None and spec.origin:
             path = Path(spec.origin)
             found.append(path.parents[1] if path.name == "__init__.py" else path.parent)
-    return list(dict.fromkeys(str(path) for path in found if path.is_dir()))
+    return list(dict.fromkeys(str(path) for path in found if path.is_absolute() and path.is_dir()))
 
 
 def message(

@@ -22,7 +22,7 @@ from judge.sandbox.process import Process, explain
 from judge.types import Refused, Verdict
 
 _READ = 1 << 17
-_GRACE_S = 1.0
+_GRACE_S = 5.0
 _STEP_S = 0.05
 _CORES = os.cpu_count() or 1
 
@@ -162,13 +162,13 @@ class Box:
         frame = self._receive()
         if not isinstance(frame, protocol.End):
             self._unexpected(frame)
-        deadline = time.monotonic() + _GRACE_S
+        deadline = time.monotonic() + self._grace
         while not self._wait(deadline):
             if time.monotonic() >= deadline:
                 self._stop(Verdict.TLE, reason="limit", limit="wall")
         if self._incoming:
             self._stop(Verdict.PE, reason="frames after the end")
-        ended = self._process.reap(_GRACE_S)
+        ended = self._process.reap(self._grace)
         if ended is None or ended.status != 0 or ended.out_of_memory:
             self._ended()
         usage = self._usage()
@@ -191,6 +191,11 @@ class Box:
     def cpu_s(self) -> float:
         """CPU seconds of the box so far, by the kernel's clock; 0.0 where there is no such clock."""
         return self._process.cpu_s()
+
+    @property
+    def _grace(self) -> float:
+        """Seconds that a box which has said or lost its last word may take to end, on a busy machine, too."""
+        return min(_GRACE_S, max(0.5, self._limits.wall - self.wall_s))
 
     # --- The exchange -------------------------------------------------------------------------
 
@@ -316,7 +321,7 @@ class Box:
 
     def _ended(self) -> NoReturn:
         """The frames ended before the work did: by itself, or the box closed them and goes on."""
-        ended = self._process.reap(_GRACE_S)
+        ended = self._process.reap(self._grace)
         if ended is None:
             self._stop(Verdict.PE, reason="channel closed")
         verdict, detail = explain(ended, self._limits, self._process.lost)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 import sys
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -18,6 +18,9 @@ FRAME_BYTES = 1 << 20
 TO_BOX_BYTES = 64 << 20
 DEPTH = 32
 NODES = 200_000
+VALUES = 1_000_000
+TENSOR_NODES = 16
+"""Bytes are cheap to send, objects dear to hold: all values of a box count, and a tensor counts for many."""
 TEXT = 65_536
 DIMENSIONS = 8
 DIMENSION = 1 << 24
@@ -33,8 +36,17 @@ _EXT_TENSOR = 1
 _EXT_OPAQUE = 2
 
 
+Name = Annotated[str, msgspec.Meta(max_length=200)]
+Said = Annotated[str, msgspec.Meta(max_length=1_000)]
+Shown = Annotated[str, msgspec.Meta(max_length=20_000)]
+
+
 class FrameError(ValueError):
     """The bytes are no frame of this protocol."""
+
+
+class TooMany(FrameError):
+    """The values of all frames together are over the limit."""
 
 
 class TooLarge(ValueError):
@@ -61,8 +73,8 @@ class _Tensor(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
 class Raised(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     """An exception in the box: class name, message (cut), line of the learner's file or None."""
 
-    name: str
-    message: str = ""
+    name: Name
+    message: Said = ""
     line: int | None = None
 
 
@@ -143,9 +155,9 @@ class Rejected(msgspec.Struct, tag="rejected", array_like=True, forbid_unknown_f
 
     index: int
     verdict: Literal["CE", "RE"]
-    reason: str
+    reason: Name
     raised: Raised
-    stdout: str = ""
+    stdout: Shown = ""
 
 
 class Emit(msgspec.Struct, tag="emit", array_like=True, forbid_unknown_fields=True):
@@ -175,14 +187,14 @@ class Sample(msgspec.Struct, tag="sample", array_like=True, forbid_unknown_field
     """The outcome of one sample test."""
 
     index: int
-    name: str
+    name: Name
     ok: bool
     line: int | None
-    assertion: str
-    expected: str
-    got: str
-    message: str
-    stdout: str
+    assertion: Shown
+    expected: Shown
+    got: Shown
+    message: Shown
+    stdout: Shown
     raised_line: int | None = None
 
 
@@ -246,13 +258,29 @@ def encode(frame: Any, limit: int = FRAME_BYTES) -> bytes:
     return HEADER.pack(len(body)) + body
 
 
-def decode_from_box(body: bytes | memoryview) -> FromBox:
-    """A frame of the box, its values checked. Raises FrameError."""
+class Tally:
+    """How many values a box has sent in all."""
+
+    def __init__(self) -> None:
+        self.values = 0
+
+    def add(self, value: Any) -> None:
+        """Check a value and count what is in it. Raises FrameError, TooMany."""
+        checker = _Checker()
+        checker.walk(value, 0)
+        self.values += checker.nodes
+        if self.values > VALUES:
+            raise TooMany(f"more than {VALUES} values")
+
+
+def decode_from_box(body: bytes | memoryview, tally: Tally | None = None) -> FromBox:
+    """A frame of the box, its values checked and added to the box's tally. Raises FrameError, TooMany."""
+    tally = tally or Tally()
     try:
         frame = _from_box.decode(body)
         for field in ("value", "args"):
             if hasattr(frame, field):
-                check(getattr(frame, field))
+                tally.add(getattr(frame, field))
     except FrameError:
         raise
     except (msgspec.MsgspecError, ValueError, TypeError, RecursionError, OverflowError) as error:
@@ -355,7 +383,9 @@ class _Checker:
         elif kind is str:
             if len(value) > TEXT:
                 raise FrameError("a str too long")
-        elif not (value is None or kind is bool or kind is float or kind is Opaque or _is_tensor(value)):
+        elif _is_tensor(value):
+            self.nodes += TENSOR_NODES
+        elif not (value is None or kind is bool or kind is float or kind is Opaque):
             raise FrameError(f"a {kind.__name__} does not travel")
 
 

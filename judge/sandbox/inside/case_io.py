@@ -48,7 +48,10 @@ class CaseIO:
         return reply.value
 
     def attempt(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """``{"value": result}``, or ``{"error": class name}`` when the call raises an Exception."""
+        """``{"value": result}``, or ``{"error": class name}`` when the call raises an Exception.
+
+        A class of the learner's own counts as the built-in one that it derives from.
+        """
         try:
             return {"value": function(*args, **kwargs)}
         except Exception as error:
@@ -56,11 +59,16 @@ class CaseIO:
             if protocol.out_of_memory(raised):
                 raise
             self.notes = [*self.notes[1 - _NOTES :], raised]
-            return {"error": raised.name}
+            return {"error": _built_in(error)}
 
     def obj(self, **attributes: Any) -> SimpleNamespace:
         """A plain object with these attributes."""
         return SimpleNamespace(**attributes)
+
+
+def _built_in(error: Exception) -> str:
+    kinds = (kind for kind in type(error).__mro__ if vars(builtins).get(kind.__name__) is kind)
+    return next(kinds, Exception).__name__
 
 
 def _exception(raised: protocol.Raised) -> Exception:

@@ -76,7 +76,7 @@ def _run_one(
         outcome.message = str(error)[:_SHOWN]
         _locate(outcome, error, filename, asserts)
     except BaseException as error:
-        outcome.message = f"{type(error).__name__}: {shown(error, str)}"
+        outcome.message = f"{type(error).__name__[:100]}: {shown(error, str)}"
         _locate(outcome, error, filename, asserts)
         outcome.raised_line = _last_line(error, learner_file)
     outcome.stdout = printed.getvalue()

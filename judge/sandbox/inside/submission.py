@@ -30,14 +30,15 @@ def load(order: Load) -> Any:
     if not order.source.strip(b" \t\r\n\0\xef\xbb\xbf"):
         raise Unusable("CE", "empty", Raised("SyntaxError", "the file is empty"))
     try:
-        code = compile(order.source, order.filename, "exec", dont_inherit=True)
+        # As text, so that an encoding declared in it cannot make this another file than the judge has read.
+        text = order.source.decode("utf-8-sig")
+        code = compile(text, order.filename, "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
         line = error.lineno or None if isinstance(error, SyntaxError) else None
         raise Unusable("CE", "syntax", Raised(type(error).__name__, message_of(error), line)) from None
     module = ModuleType(MODULE)
     module.__file__ = order.filename
     sys.modules[MODULE] = module
-    text = order.source.decode("utf-8", "replace")
     linecache.cache[order.filename] = (len(text), None, text.splitlines(True), order.filename)
     try:
         exec(code, module.__dict__)
