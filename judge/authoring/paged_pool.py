@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from array import array
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,7 +25,13 @@ class Plan:
 
 def tokens(rng: random.Random, count: int) -> list[int]:
     """Random token ids."""
-    return rng.choices(range(512), k=count)
+    return _below(rng, 512, count)
+
+
+def _below(rng: random.Random, bound: int, count: int) -> list[int]:
+    """``count`` numbers in [0, bound), from one draw: a bound that divides no 65536 favours small ones a bit."""
+    words = array("H", rng.randbytes(2 * count))
+    return [word % bound for word in words]
 
 
 def paged_pool(rng: random.Random, plan: Plan) -> dict[str, Any]:
@@ -49,7 +56,7 @@ def paged_pool(rng: random.Random, plan: Plan) -> dict[str, Any]:
 
     cached = [(ids[: len(ids) // size * size], deal(len(ids) // size)) for ids in plan.cached]
     width = max(len(ids) for ids in plan.requests) + size + 2
-    table = [rng.choices(range(num_pages * size), k=width) for _ in range(len(plan.requests) + 1)]
+    table = [_below(rng, num_pages * size, width) for _ in range(len(plan.requests) + 1)]
     rows = rng.sample(range(len(plan.requests)), len(plan.requests))
     every_id = torch.zeros(len(plan.requests), width, dtype=torch.int32)
     for i, ids in enumerate(plan.requests):

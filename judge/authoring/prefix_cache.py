@@ -10,6 +10,10 @@ import torch
 
 from judge.types import Broken, Refused
 
+LONGEST = 4096
+MOST_INSERTS = 64
+"""Far beyond what a case asks for; without limits a box could fill the judge's own memory."""
+
 
 @dataclass
 class _Page:
@@ -43,10 +47,15 @@ class PrefixCache:
             zh = "`insert_prefix` 要两个等长的 int32 一维张量：token 和它们的位置。"
             en = "`insert_prefix` takes two int32 tensors [n] of one length: tokens and their locations."
             raise Refused(Broken(1, {"zh": zh, "en": en}))
-        path, held = self._walk(ids.tolist(), locations.tolist())
+        if len(ids) > LONGEST or len(self.inserts) >= MOST_INSERTS:
+            zh = "插入的次数或者 token 远多于算好的。"
+            en = "Insertions, or the tokens in one, are far more than what was computed."
+            raise Refused(Broken(1, {"zh": zh, "en": en}))
+        own, given = ids.tolist(), locations.tolist()
+        path, held = self._walk(own, given)
         self.paths.append(path)
         length = len(path) * self.page_size
-        self.inserts.append([_text(ids[:length]), _text(locations[held:length])])
+        self.inserts.append([_text(own[:length]), _text(given[held:length])])
         places = [place for page in path for place in page.locations]
         return [held, len(self.paths) - 1, torch.tensor(places, dtype=torch.int32)]
 
@@ -69,8 +78,8 @@ class PrefixCache:
         return path, held
 
 
-def _text(values: torch.Tensor) -> str:
-    return " ".join(map(str, values.tolist()))
+def _text(values: list[int]) -> str:
+    return " ".join(map(str, values))
 
 
 def is_int32(value: Any, dimensions: int) -> bool:

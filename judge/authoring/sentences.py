@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from judge.harness.compare import error_name
 from judge.types import Text
 
 SHOWN = 6
@@ -46,8 +47,8 @@ def outcome(expected: dict[str, Any], got: Any) -> Text | None:
         return None
     if due is None:
         return {
-            "zh": f"输入没有错，调用却抛出了 {seen}。",
-            "en": f"The input is right, and yet the call raises {seen}.",
+            "zh": f"输入没有错，调用却抛出了 {error_name(seen)}。",
+            "en": f"The input is right, and yet the call raises {error_name(seen)}.",
         }
     if seen is None:
         return {
@@ -55,6 +56,6 @@ def outcome(expected: dict[str, Any], got: Any) -> Text | None:
             "en": f"This input is to raise {due}; the call returns a value instead.",
         }
     return {
-        "zh": f"这个输入应当抛出 {due}，得到的是 {seen}。",
-        "en": f"This input is to raise {due}; what came is {seen}.",
+        "zh": f"这个输入应当抛出 {due}，得到的是 {error_name(seen)}。",
+        "en": f"This input is to raise {due}; what came is {error_name(seen)}.",
     }
