@@ -6,6 +6,7 @@ import dataclasses
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import jsonschema
 import pytest
 
 ERRORS = {"zh", "en"}
@@ -196,7 +197,6 @@ def test_openapi_document_is_whole(idle: Any) -> None:
 
 @pytest.mark.parametrize("schema", ["SubmissionOut", "ExerciseOut"])
 def test_answers_fit_the_document(service: Any, schema: str) -> None:
-    jsonschema = pytest.importorskip("jsonschema")
     document = service.client.get("/api/v1/openapi.json").json()
     made = service.submit("pass").json()
     service.result(made["id"])
