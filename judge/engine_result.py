@@ -77,7 +77,7 @@ def parse_result(value: Any) -> ProgramResult | Told:
             told.text  # noqa: B018 - the words need all of their numbers
             return told
         return msgspec.convert(value, ProgramResult)
-    except (msgspec.ValidationError, KeyError) as error:
+    except (msgspec.ValidationError, KeyError, TypeError) as error:  # TypeError: a value named "key", say
         raise Malformed(str(error)) from None
 
 

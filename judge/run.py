@@ -82,7 +82,7 @@ def judge_submission(
     """
     started = time.monotonic()
     tell = on_event or (lambda event: None)
-    name = PurePath(filename or f"{exercise.key}.py").name
+    name = _clean_name(filename) or f"{exercise.key}.py"
     result = RunResult(exercise.id, exercise.slug, Verdict.SE, 0.0, both("verdict.se"))
     try:
         text = read_source(exercise, source)
@@ -96,6 +96,11 @@ def judge_submission(
     result.seconds = round(time.monotonic() - started, 4)
     tell(Event("verdict", result.to_json()))
     return result
+
+
+def _clean_name(filename: str | None) -> str:
+    """The last part of a file's name as it can travel: what is no valid text in it becomes "?"."""
+    return PurePath(filename or "").name.encode("utf-8", "replace").decode().replace("\0", "?")
 
 
 def _judge_with_retry(submission: _Submission, *, engine: bool, samples_only: bool) -> RunResult:

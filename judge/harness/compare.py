@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -25,7 +26,7 @@ def difference(expected: Any, got: Any) -> Text | None:
     if _is_outcome(expected) and _is_outcome(got) and expected.keys() != got.keys():
         if "error" in expected:
             return both("verdict.diff_no_error", error=expected["error"])
-        return both("verdict.diff_error", error=got["error"])
+        return both("verdict.diff_error", error=error_name(got["error"]))
     if type(expected) is not type(got):
         return both("verdict.diff_type", expected=type(expected).__name__, got=type(got).__name__)
     if isinstance(expected, torch.Tensor):
@@ -38,7 +39,8 @@ def difference(expected: Any, got: Any) -> Text | None:
         if expected.keys() != got.keys():
             return both("verdict.diff_keys")
         if "error" in expected and _is_outcome(expected) and expected != got:
-            return both("verdict.diff_other_error", expected=expected["error"], got=got["error"])
+            seen = error_name(got["error"])
+            return both("verdict.diff_other_error", expected=expected["error"], got=seen)
         return _first_difference(list(expected.values()), [got[key] for key in expected])
     if isinstance(expected, float):
         return None if close(expected, got) else both("verdict.diff_value")
@@ -56,6 +58,15 @@ def check_same(expected: Sequence[Any], got: Sequence[Any], rule: int) -> Broken
     """The checker of exercises whose every emitted value must equal the reference's."""
     text = difference(list(expected), list(got))
     return None if text is None else Broken(rule, text)
+
+
+def error_name(name: object) -> str:
+    """The class of an exception as a message may name it: one of Python's own, or else just "Exception".
+
+    A class of the learner's own is not named: it could spell out a hidden input.
+    """
+    known = getattr(builtins, name, None) if isinstance(name, str) else None
+    return known.__name__ if isinstance(known, type) and issubclass(known, BaseException) else "Exception"
 
 
 def _is_outcome(value: Any) -> bool:

@@ -113,8 +113,8 @@ def _check_value(due: dict[str, int], seen: Any) -> Broken | None:
         en = "`offset` is not the slot of the position in its own block."
         return Broken(1, {"zh": zh, "en": en})
     if seen["physical_block"] != due["physical_block"]:
-        zh = f"`physical_block` 是 {seen['physical_block']}，不是块表里这个逻辑块的那一项。"
-        en = f"`physical_block` is {seen['physical_block']}, not the table's entry of this logical block."
+        zh = "`physical_block` 不是块表里这个逻辑块的那一项。"
+        en = "`physical_block` is not the table's entry of this logical block."
         return Broken(2, {"zh": zh, "en": en})
     return None
 

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -93,11 +94,18 @@ def _rebound(exercise: Swappable, new: Any) -> Iterator[None]:
                 stack.enter_context(replaced(getattr(owner, name), member, attribute))
         else:
             old = inspect.getattr_static(owner, name)
-            stack.enter_context(replaced(owner, name, new))
+            stack.enter_context(replaced(owner, name, _bindable(new) if path else new))
             if not path:
                 for other in _modules_with(name, old, owner):
                     stack.enter_context(replaced(other, name, new))
         yield
+
+
+def _bindable(new: Any) -> Any:
+    """``new`` as a class binds it: callables that are no functions, say ``functools.partial``, would not be."""
+    if isinstance(new, FunctionType):
+        return new
+    return lambda *args, **kwargs: new(*args, **kwargs)
 
 
 def _modules_with(name: str, value: Any, owner: Any) -> list[Any]:

@@ -7,7 +7,8 @@ import random
 import pytest
 import torch
 
-from judge.authoring.prefix_cache import PrefixCache
+from judge.authoring.prefix_cache import LONGEST, MOST_INSERTS, PrefixCache
+from judge.sandbox.protocol import arrived
 from judge.types import Refused
 from minisgl.kvcache import create_prefix_cache
 
@@ -57,3 +58,14 @@ def test_arguments_of_another_kind_break_a_rule(ids: object, locations: object) 
     with pytest.raises(Refused) as refused:
         PrefixCache(1, [], []).insert(ids, locations)
     assert refused.value.broken.rule == 1
+
+
+def test_a_box_cannot_fill_the_judges_memory() -> None:
+    cache = PrefixCache(1, [], [])
+    with pytest.raises(Refused):
+        cache.insert(int32([-(1 << 31)] * (LONGEST + 1)), int32([0] * (LONGEST + 1)))
+    for _ in range(MOST_INSERTS):
+        cache.insert(int32([-(1 << 31)] * LONGEST), int32([-(1 << 31)] * LONGEST))
+    with pytest.raises(Refused):
+        cache.insert(int32([1]), int32([0]))
+    assert arrived(cache.report()) == cache.report()  # what is longest can still be compared

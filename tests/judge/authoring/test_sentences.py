@@ -41,6 +41,8 @@ VALUE, ERROR = {"value": 1}, {"error": "ValueError"}
         (VALUE, ERROR, "raises ValueError"),
         (ERROR, VALUE, "returns a value instead"),
         (ERROR, {"error": "IndexError"}, "what came is IndexError"),
+        (ERROR, {"error": "Seen [7, 1, 3]"}, "what came is Exception."),
+        (VALUE, {"error": "Seen [7, 1, 3]"}, "the call raises Exception."),
         (VALUE, {"error": 3}, NO_RESULT["en"]),
         (ERROR, None, NO_RESULT["en"]),
         (VALUE, [1], NO_RESULT["en"]),

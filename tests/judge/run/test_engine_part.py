@@ -214,6 +214,8 @@ def test_balance_is_counted_outside(pages):
         {"told": {"key": "ac", "values": {}}},
         {"told": {"key": "swap_fork", "values": {}}},
         {"told": {"key": "swap_fork", "values": {"cut": "secret", "length": 1}}},
+        {"told": {"key": "swap_place", "values": {"key": 1}}},
+        {"told": {"key": "swap_place", "values": {"lang": 1}}},
         {"told": None},
     ],
 )

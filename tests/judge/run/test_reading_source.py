@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import resource
+
 import pytest
 import toy
 
@@ -26,6 +28,8 @@ ACCEPTED = {
     "under an if": b"if True:\n    def double_all(numbers): return numbers\n",
     "under a try": b"try:\n    1\nexcept KeyError:\n    2\nelse:\n    def double_all(numbers): return 1\n",
     "the last definition counts": b"class double_all: pass\n" + GOOD.encode(),
+    "one of two definitions": b"if 1:\n  def double_all(numbers): pass\nelse:\n  def double_all(): pass\n",
+    "a chain of elif": GOOD.encode() + b"if 0: 0\n" + b"elif 0: 0\n" * 2000,
     "non-ASCII": "def double_all(numbers):\n    名 = numbers\n    return 名\n".encode(),
 }
 
@@ -59,6 +63,9 @@ REFUSED = {
     "one more": (b"def double_all(numbers, more): pass\n", 1, "`double_all(numbers)`"),
     "a keyword more": (b"def double_all(numbers, *, more): pass\n", 1, "`double_all(numbers)`"),
     "keyword only": (b"def double_all(*, numbers): pass\n", 1, "`double_all(numbers)`"),
+    "nested too deeply": (b"x = " + b"-" * 60_000 + b"1", None, "nested too deeply"),
+    "an endless dotted name": (b"import " + b"a." * 30_000 + b"a", None, "nested too deeply"),
+    "dots on many lines": (("import " + "a·.\\\n" * 5_000 + "a").encode(), None, "nested too deeply"),
     "too large": (b"#" * (64 * 1024 + 1), None, "over 64 kB"),
 }
 
@@ -77,6 +84,14 @@ def test_refused(make_toy, name):
     assert words in error.value.text["en"]
     assert error.value.line == line
     assert error.value.text["en"].endswith("ot counted.") and error.value.text["zh"].endswith("。")
+
+
+def test_a_long_name_costs_no_memory(make_toy):
+    """Python's parser would keep every beginning of it: a gigabyte."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(CannotJudge):
+        read_source(make_toy(), b"import " + b"a." * 32_000 + b"a")
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000
 
 
 KEYWORDS = "def double_all(self, numbers, /, base=2, *, finished, deep=False):\n    return numbers\n"

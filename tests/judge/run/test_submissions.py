@@ -126,6 +126,33 @@ def test_no_message_tells_a_hidden_input(make_toy, pool, name):
             assert not re.search(rf"\b{number}\b", said) or number < 100, said
 
 
+def test_no_caught_exception_spells_a_hidden_input(make_toy, pool):
+    code = "def double_all(numbers):\n    raise type(f'Saw{numbers}', (Exception,), {})()\n"
+    result = judged(make_toy(), code, pool)
+    assert result.message["en"].endswith("the call raises Exception.")
+    hidden = json.dumps([result.message, [group.title for group in result.groups]])
+    assert result.verdict is Verdict.WA and "Saw" not in hidden
+
+
+def test_an_exception_counts_as_the_one_that_it_derives_from(make_toy, pool):
+    code = "class Negative(ValueError): pass\n" + GOOD.replace("ValueError(", "Negative(")
+    assert judged(make_toy(), code.replace("raise ValueError", "raise Negative"), pool).verdict is Verdict.AC
+
+
+@pytest.mark.parametrize(
+    "name", ["\udcff.py", "a\0b.py", "", "/", "..", "samples.py", "<drive>", "../" * 2000]
+)
+def test_any_file_name_will_do(make_toy, pool, name):
+    assert judged(make_toy(), GOOD, pool, filename=name).verdict is Verdict.AC
+
+
+@pytest.mark.parametrize("declared", ["gbk", "utf-16", "utf-7", "rot13", "nope"])
+def test_a_declared_encoding_changes_nothing(make_toy, pool, declared):
+    """What the judge has read as UTF-8 is what runs."""
+    code = f"# -*- coding: {declared} -*-\n# 加倍\n{GOOD}"
+    assert judged(make_toy(), code, pool).verdict is Verdict.AC
+
+
 STOPPED = {
     "endless": ("while True: pass", Verdict.TLE, "Time limit, group 1: stopped after "),
     "flood": ("print('x' * (1 << 20))", Verdict.OLE, "Output limit, group 1"),

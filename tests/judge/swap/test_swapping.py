@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from types import ModuleType
 
@@ -53,6 +54,24 @@ def test_a_method_is_rebound_on_its_class_and_put_back(llm):
         llm.generate([P(0, 5)])[0]["token_ids"]
     assert CacheManager.cache_req is original
     assert [finished for _, finished in seen] == [False, True]
+
+
+@pytest.mark.parametrize("kind", ["partial", "object", "static"])
+def test_callables_that_are_no_functions_get_the_manager_as_well(llm, kind):
+    original = CacheManager.cache_req
+
+    def cache_req(self, req, *, finished):
+        return original(self, req, finished=finished)
+
+    given = {
+        "partial": functools.partial(cache_req),
+        "object": type("Called", (), {"__call__": staticmethod(cache_req)})(),
+        "static": staticmethod(cache_req),
+    }
+    alone = llm.generate([P(0, 5)])[0]["token_ids"]
+    with install(llm, find("192"), {"cache_req": given[kind]}):
+        assert llm.generate([P(0, 5)])[0]["token_ids"] == alone
+    assert CacheManager.cache_req is original
 
 
 def test_it_is_put_back_after_an_error(llm):
