@@ -102,7 +102,7 @@ def _rebound(exercise: Swappable, new: Any) -> Iterator[None]:
 
 
 def _bindable(new: Any) -> Any:
-    """``new`` as a class binds it: callables that are no functions, say ``functools.partial``, would not be."""
+    """``new`` as a class binds it; a callable that is no function, like ``functools.partial``, is wrapped."""
     if isinstance(new, FunctionType):
         return new
     return lambda *args, **kwargs: new(*args, **kwargs)
