@@ -36,13 +36,13 @@ class ProgramResult(msgspec.Struct, forbid_unknown_fields=True):
     evicted: list[int]
     integrity: str
     pages: Pages
+    left: tuple[int, int]
 
     def balanced(self, page_size: int) -> bool:
-        """Whether every page is free or cached, exactly once."""
+        """Whether every page is free or cached, exactly once, and no row is taken, no prefix locked."""
         owned = sorted([*self.pages.free, *self.pages.cached])
-        if (
-            self.integrity or len(owned) != self.pages.total
-        ):  # `total` is the box's word: no range of it before
+        # `total` is the box's word: no range of it before the length is known
+        if self.integrity or self.left != (0, 0) or len(owned) != self.pages.total:
             return False
         return owned == [page * page_size for page in range(len(owned))]
 
@@ -133,6 +133,8 @@ def _page_difference(got: ProgramResult, page_size: int) -> Text | None:
         return None
     pages = got.pages
     free, cached = len(pages.free), len(pages.cached)
+    if free + cached == pages.total and got.left != (0, 0):
+        return both("verdict.engine_left", rows=got.left[0], locked=got.left[1])
     key = "engine_pages" if free + cached != pages.total else "engine_owners"
     return both(f"verdict.{key}", free=free, cached=cached, total=pages.total)
 

@@ -36,8 +36,8 @@ def run(job: dict[str, Any], functions: Mapping[str, Any], emit: Emit) -> dict[s
 
     ``emit`` gets ``{"tokens": [call, prompt, token]}`` for each token as it is generated and, when asked for,
     ``{"trace": [events]}``. Returns ``tokens`` (call, prompt, token ids), ``schedule``, ``admitted``,
-    ``evicted``, ``pages``, ``integrity`` (empty or what is wrong), ``margin``; or ``{"told": {"key",
-    "values"}}`` when the engine cannot do what the function says.
+    ``evicted``, ``pages``, ``left``, ``integrity`` (empty or what is wrong), ``margin``; or ``{"told":
+    {"key", "values"}}`` when the engine cannot do what the function says.
     """
     exercise = job["exercise"]
     spec = SwapSpec(exercise["slug"], exercise["place"], exercise["target"], tuple(exercise["members"]))
@@ -121,7 +121,10 @@ def _decisions(recorder: trace.Recorder) -> dict[str, Any]:
 
 
 def _pages(llm: LLM) -> dict[str, Any]:
-    """Which pages are free and which are cached, once nothing runs; each by its first token location."""
+    """Which pages are free and which are cached, once nothing runs; each by its first token location.
+
+    ``left``: rows of the page table that are still taken, cached tokens that are still locked.
+    """
     manager = llm.cache_manager
     integrity = ""
     try:
@@ -130,7 +133,9 @@ def _pages(llm: LLM) -> dict[str, Any]:
         integrity = str(error)
     cached = manager.prefix_cache.cached_locations()[:: manager.page_size]
     pages = {"total": manager.num_pages, "free": manager.free_slots.tolist(), "cached": cached.tolist()}
-    return {"integrity": integrity, "pages": pages}
+    rows = llm.config.max_running_req - llm.table_manager.available_size
+    left = [rows, manager.prefix_cache.size_info.protected_size]
+    return {"integrity": integrity, "pages": pages, "left": left}
 
 
 class _Margins:

@@ -33,7 +33,7 @@ class CaseIO:
     def call(self, name: str, *args: Any) -> Any:
         """Ask the trusted object outside; raises what it raises."""
         try:
-            packed = [protocol.pack(arg) for arg in args]
+            packed = protocol.pack(list(args))
         except protocol.TooLarge:
             self._channel.send(protocol.Overflow)
             packed = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 import toy
@@ -107,6 +108,20 @@ def test_a_leak_in_the_engine(pool):
     assert "pages are free" in result.message["en"]
 
 
+def test_a_lock_left_in_the_engine(pool):
+    code = two_faced(
+        "192",
+        "def cache_req(self, req, *, finished):\n"
+        "    if _in_engine():\n"
+        "        self.lock(req.cache_handle)\n"
+        "    return _right(self, req, finished=finished)\n",
+    )
+    result = judged("192", code, pool)
+    assert result.verdict is Verdict.WA and result.engine is not None
+    assert not result.engine.pages_balanced
+    assert re.search(r"0 rows of the page table .* [1-9]\d* cached tokens still locked", result.message["en"])
+
+
 def test_another_schedule_in_the_engine(pool):
     code = two_faced(
         "188",
@@ -177,6 +192,7 @@ ANSWER = {
     "evicted": [],
     "integrity": "",
     "pages": {"total": 2, "free": [0], "cached": [1]},
+    "left": [0, 0],
 }
 
 

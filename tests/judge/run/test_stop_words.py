@@ -54,7 +54,7 @@ def test_the_message_of_an_exception_is_said_in_the_engine_alone():
 def test_an_answer_to_another_job_is_malformed():
     answer = {
         "tokens": [[[1]]], "margin": 1.0, "schedule": [], "admitted": [], "evicted": [], "integrity": "",
-        "pages": {"total": 0, "free": [], "cached": []},
+        "pages": {"total": 0, "free": [], "cached": []}, "left": [0, 0],
     }  # fmt: skip
     one, two = parse_result(answer), parse_result({**answer, "tokens": [[[1], [2]]]})
     with pytest.raises(Malformed):
