@@ -37,4 +37,4 @@ model-smol: setup
 	@$(BIN)/python -m tools.fetch_smollm2
 
 clean:
-	rm -rf build var
+	rm -rf build
