@@ -42,12 +42,16 @@ class Usage(msgspec.Struct):
 
 
 class Exit(msgspec.Struct):
-    """How a process ended, as told by whoever reaped it; ``status`` as of ``os.waitpid``."""
+    """How a process ended, as told by whoever reaped it; ``status`` as of ``os.waitpid``.
+
+    ``unprotected``: nothing kept its own code from sending it any signal.
+    """
 
     status: int
     cpu_s: float
     memory_mb: float | None = None
     out_of_memory: bool = False
+    unprotected: bool = False
 
 
 class Stopped(Exception):

@@ -48,7 +48,7 @@ def explain(ended: Exit, limits: Limits, lost: bool) -> tuple[Verdict, dict[str,
     # The first process of a namespace ignores SIGXCPU and is killed later, so the clock must tell why.
     if number == signal.SIGXCPU or (number == signal.SIGKILL and ended.cpu_s >= limits.cpu_s / 2):
         return Verdict.TLE, {"reason": "limit", "limit": "cpu"}
-    if number == signal.SIGKILL:
+    if number == signal.SIGKILL and not ended.unprotected:
         return Verdict.SE, {"reason": "killed"}
     if number == signal.SIGXFSZ:
         return Verdict.OLE, {"reason": "limit", "limit": "file"}

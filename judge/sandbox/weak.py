@@ -115,7 +115,7 @@ class WeakProcess:
             if pid:
                 self._process.returncode = os.waitstatus_to_exitcode(status)
                 used = usage.ru_utime + usage.ru_stime - self._ready_cpu_s
-                self._exit = Exit(status, max(0.0, used))
+                self._exit = Exit(status, max(0.0, used), unprotected=True)
             elif time.monotonic() >= deadline:
                 return None
             else:

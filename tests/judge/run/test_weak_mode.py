@@ -13,6 +13,7 @@ from judge.solution import solution_text
 from judge.types import Verdict
 
 WRONG = "def double_all(numbers):\n    return [3 * number for number in numbers]\n"
+KILLED = "import os\ndef double_all(numbers):\n    os.kill(os.getpid(), 9)\n"
 ENDLESS = "def double_all(numbers):\n    while True: pass\n"
 
 
@@ -29,6 +30,8 @@ def test_an_engine_exercise_is_accepted(weak):
     assert result.isolation.startswith("weak") and result.engine is not None
 
 
-@pytest.mark.parametrize(("code", "verdict"), [(WRONG, Verdict.WA), (ENDLESS, Verdict.TLE)])
+@pytest.mark.parametrize(
+    ("code", "verdict"), [(WRONG, Verdict.WA), (ENDLESS, Verdict.TLE), (KILLED, Verdict.RE)]
+)
 def test_what_is_wrong_is_not(make_toy, weak, code, verdict):
     assert judge_submission(make_toy(), code.encode(), pool=weak).verdict is verdict

@@ -100,6 +100,8 @@ KILL, XCPU, SEGV, SYS, XFSZ = 9, 24, 11, 31, 25
         (Exit(KILL, 2.0), "TLE", "limit"),
         (Exit(XCPU, 2.0), "TLE", "limit"),
         (Exit(KILL, 0.1), "SE", "killed"),
+        (Exit(KILL, 0.1, unprotected=True), "RE", "signal"),
+        (Exit(KILL, 2.0, unprotected=True), "TLE", "limit"),
         (Exit(KILL, 0.1, 256.0, True), "MLE", "limit"),
         (Exit(KILL, 2.0, 256.0, True), "MLE", "limit"),
         (Exit(SEGV, 0.1), "RE", "crash"),
