@@ -29,7 +29,7 @@ def tokens(rng: random.Random, count: int) -> list[int]:
 
 
 def _below(rng: random.Random, bound: int, count: int) -> list[int]:
-    """``count`` numbers in [0, bound), from one draw: a bound that divides no 65536 favours small ones a bit."""
+    """``count`` numbers in [0, bound), small ones a bit more often where bound divides no 65536."""
     words = array("H", rng.randbytes(2 * count))
     return [word % bound for word in words]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 
 from judge.exercises import Exercise
 from judge.i18n import both
@@ -43,6 +44,7 @@ def _message(answer: SampleAnswer) -> Text:
     return _two_lines(answer.message) if answer.message else {}
 
 
+@lru_cache(maxsize=64)
 def _titles(source: str) -> dict[str, Text]:
     """A sample's docstring is its title: a line of Chinese, a line of English. Without one, its name is."""
     functions = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]

@@ -121,7 +121,7 @@ def trusted(case: Case) -> PrefixCache:
 
 
 def drive(target: Any, case: dict[str, Any], io: Any) -> None:
-    """Each use of the cache as it happens; after each call table, sorted free slots, handle, cached_len."""
+    """After each call table, sorted free slots, handle, its length, cached_len, how the cache was used."""
     import torch
 
     from minisgl.kvcache.base import InsertResult
@@ -136,17 +136,18 @@ def drive(target: Any, case: dict[str, Any], io: Any) -> None:
 
     class Proxy:
         def insert_prefix(self, input_ids, indices):
-            io.emit(["insert"])
+            uses.append(["insert"])
             held, number, locations = io.call("insert", input_ids, indices)
             return InsertResult(held, Handle(number, locations))
 
         def lock_handle(self, handle, unlock=False):
-            io.emit(["unlock" if unlock else "lock", getattr(handle, "number", None)])
+            uses.append(["unlock" if unlock else "lock", getattr(handle, "number", None)])
 
     table = case["table"]
     manager = CacheManager(case["num_pages"], case["page_size"], table, "naive")
     manager.free_slots = case["free"]
     manager.prefix_cache = Proxy()
+    uses = []
     requests = []
     for number, (row, hit, _) in enumerate(case["requests"]):
         handle = Handle(number, table[row, :hit].clone())
@@ -159,7 +160,8 @@ def drive(target: Any, case: dict[str, Any], io: Any) -> None:
         if isinstance(free, torch.Tensor):
             free = free.sort().values
         seen = [getattr(held, "number", None), getattr(held, "cached_len", None), req.cached_len]
-        io.emit([table, free, *seen])
+        io.emit([table, free, *seen, uses])
+        uses.clear()
 
 
 # --- Outside again: the checker -----------------------------------------------------------------
@@ -167,10 +169,10 @@ def drive(target: Any, case: dict[str, Any], io: Any) -> None:
 
 @dataclass
 class _Step:
-    """What one call left: its uses of the cache, then [table, free slots, handle, its length, cached_len]."""
+    """What one call left: [table, free slots, handle, its length, cached_len], and its uses of the cache."""
 
-    log: list[list[Any]]
     state: list[Any]
+    log: list[list[Any]]
 
     def handles(self, name: str) -> list[Any]:
         """The handles locked, or unlocked, in order."""
@@ -207,18 +209,16 @@ def check(case: Case, expected: list[Any], got: list[Any]) -> Broken | None:
 
 
 def _steps(emitted: list[Any]) -> list[_Step] | None:
-    """Cut what a drive emitted into calls; None when it is not of that form."""
+    """What a drive emitted, call by call; None when it is not of that form."""
     steps: list[_Step] = []
-    log: list[list[Any]] = []
     for entry in emitted:
-        if not isinstance(entry, list) or len(entry) not in (1, 2, 5):
+        if not isinstance(entry, list) or len(entry) != 6 or not isinstance(entry[5], list):
             return None
-        if len(entry) == 5:
-            steps.append(_Step(log, entry))
-            log = []
-        elif isinstance(entry[0], str):
-            log.append(entry)
-    return None if log else steps
+        *state, log = entry
+        if not all(isinstance(use, list) and len(use) in (1, 2) and isinstance(use[0], str) for use in log):
+            return None
+        steps.append(_Step(state, log))
+    return steps
 
 
 def _check_uses(step: _Step, old: int, new: list[int], finished: bool) -> Broken | None:
