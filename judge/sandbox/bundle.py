@@ -17,7 +17,7 @@ from typing import Protocol
 
 import msgspec
 
-_JUDGE_PARTS = ("judge.sandbox.importer", "judge.sandbox.protocol")
+_JUDGE_PARTS = ("judge.sandbox.importer", "judge.sandbox.protocol", "judge.sandbox.values")
 _PACKAGES = ("minisgl", "judge.sandbox.inside", "judge.swap")
 _EMPTY = ("judge", "judge.sandbox")
 _Fingerprint = frozenset[tuple[str, int, int]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import marshal
 import os
 import random
 import sys
@@ -37,7 +38,7 @@ class Session:
         self._target: Any = None
         self._name = ""
         self._filename = ""
-        self._drive: tuple[str, Any] = ("", None)
+        self._drive: tuple[bytes, Any] = (b"", None)
 
     def serve(self, order: protocol.ToBox) -> bool:
         """Carry out one order; False once the box is to end."""
@@ -74,25 +75,26 @@ class Session:
         case_io = CaseIO(self._channel, self._filename)
         raised = None
         try:
-            self._compiled(order.drive)(self._target, order.data, case_io)
+            self._function(order.drive)(self._target, order.data, case_io)
         except (CaseOver, Closed):
             pass
         except BaseException as error:
             raised = describe(error, self._filename)
         self._channel.send(protocol.Done, raised, case_io.notes)
 
-    def _compiled(self, source: str) -> Any:
-        if self._drive[0] != source:
+    def _function(self, drive: bytes) -> Any:
+        if self._drive[0] != drive:
             namespace: dict[str, Any] = {"__name__": "drive"}
-            exec(compile(source, "<drive>", "exec", dont_inherit=True), namespace)
-            self._drive = (source, namespace["drive"])
+            exec(marshal.loads(drive), namespace)
+            self._drive = (drive, namespace["drive"])
         return self._drive[1]
 
     def _samples(self, order: protocol.RunSamples) -> None:
         notes: list[protocol.Raised] = []
         raised = None
         try:
-            for one in samples.run(order.source, order.filename, self._target, self._filename):
+            prepared = samples.Prepared(marshal.loads(order.code), order.asserts)
+            for one in samples.run_prepared(prepared, order.filename, self._target, self._filename):
                 self._channel.send(
                     protocol.Sample, one.name, one.ok, one.line, one.assertion, one.expected, one.got,
                     one.message, one.stdout, one.raised_line,
@@ -122,4 +124,4 @@ def seed_all(seed: int) -> None:
     if numpy is not None:
         numpy.random.seed(seed % (1 << 32))
     if torch is not None:
-        torch.manual_seed(seed)
+        torch.default_generator.manual_seed(seed)  # the CPU's; torch.manual_seed looks for devices, too

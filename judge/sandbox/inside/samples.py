@@ -11,6 +11,7 @@ import inspect
 import io
 import traceback
 from dataclasses import dataclass
+from types import CodeType
 from typing import Any
 
 _SHOWN = 2000
@@ -42,16 +43,37 @@ class Failed(AssertionError):
         self.got = got
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """Tests ready to run: their code, and of each assert its first line, its last line and its condition."""
+
+    code: CodeType
+    asserts: list[tuple[int, int, str]]
+
+
+def prepare(source: str, filename: str) -> Prepared:
+    """Compile tests so that a failed assert keeps both of its sides. Raises SyntaxError."""
+    tree = ast.parse(source, filename)
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.Assert)]
+    # the message of an assert is shown apart
+    asserts = [(node.lineno, node.end_lineno or node.lineno, ast.unparse(node.test)) for node in found]
+    tree = ast.fix_missing_locations(_Pairs(target_names=_target_names(tree)).visit(tree))
+    return Prepared(compile(tree, filename, "exec", dont_inherit=True), asserts)
+
+
 def run(source: str, filename: str, target: Any, learner_file: str = "") -> list[Outcome]:
     """Every ``test_*`` of ``source`` in order of definition, each called with ``target``."""
-    tree = ast.parse(source, filename)
-    asserts = _asserts(tree)
-    tree = ast.fix_missing_locations(_Pairs(target_names=_target_names(tree)).visit(tree))
+    return run_prepared(prepare(source, filename), filename, target, learner_file)
+
+
+def run_prepared(prepared: Prepared, filename: str, target: Any, learner_file: str = "") -> list[Outcome]:
+    """The same for tests that ``prepare`` has compiled under this ``filename``."""
     namespace: dict[str, Any] = {"__name__": "samples", "__file__": filename, "_judge_compare": _compare}
-    exec(compile(tree, filename, "exec", dont_inherit=True), namespace)
+    exec(prepared.code, namespace)
     tests = [
         (name, value) for name, value in namespace.items() if name.startswith("test_") and callable(value)
     ]
+    asserts = prepared.asserts
     return [_run_one(name, test, target, filename, learner_file, asserts) for name, test in tests]
 
 
@@ -61,7 +83,7 @@ def _run_one(
     target: Any,
     filename: str,
     learner_file: str,
-    asserts: list[ast.Assert],
+    asserts: list[tuple[int, int, str]],
 ) -> Outcome:
     outcome = Outcome(name, False)
     printed = _Bounded()
@@ -83,12 +105,13 @@ def _run_one(
     return outcome
 
 
-def _locate(outcome: Outcome, error: BaseException, filename: str, asserts: list[ast.Assert]) -> None:
+def _locate(
+    outcome: Outcome, error: BaseException, filename: str, asserts: list[tuple[int, int, str]]
+) -> None:
     outcome.line = _last_line(error, filename)
-    for node in asserts:
-        if outcome.line is not None and node.lineno <= outcome.line <= (node.end_lineno or node.lineno):
-            outcome.line = node.lineno
-            outcome.assertion = ast.unparse(node.test)  # its message is shown apart
+    for first, last, condition in asserts:
+        if outcome.line is not None and first <= outcome.line <= last:
+            outcome.line, outcome.assertion = first, condition
 
 
 def _last_line(error: BaseException, filename: str) -> int | None:
@@ -163,10 +186,6 @@ def _pair(test: ast.expr) -> tuple[ast.expr, ast.expr] | None:
         if name in _PAIRED_CALLS:
             return test.args[0], test.args[1]
     return None
-
-
-def _asserts(tree: ast.Module) -> list[ast.Assert]:
-    return [node for node in ast.walk(tree) if isinstance(node, ast.Assert)]
 
 
 def _target_names(tree: ast.Module) -> set[str]:

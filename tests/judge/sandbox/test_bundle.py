@@ -95,7 +95,13 @@ def test_a_bundle_holds_the_engine_and_the_inside_and_nothing_secret():
         "judge.sandbox.protocol",
     } <= set(bundle.sources)
     judge = {name for name in bundle.sources if name.startswith("judge")}
-    allowed = ("judge.swap", "judge.sandbox.inside", "judge.sandbox.protocol", "judge.sandbox.importer")
+    allowed = (
+        "judge.swap",
+        "judge.sandbox.inside",
+        "judge.sandbox.protocol",
+        "judge.sandbox.importer",
+        "judge.sandbox.values",
+    )
     assert {name for name in judge if not name.startswith(allowed)} == {"judge", "judge.sandbox"}
     assert bundle.sources["judge"] == bundle.sources["judge.sandbox"] == ""
 

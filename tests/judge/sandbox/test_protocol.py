@@ -160,6 +160,30 @@ def test_anything_else_is_refused(body):
         protocol.decode_from_box(body)
 
 
+def test_texts_that_are_shown_are_short():
+    for body in (
+        frame("done", 0, ["E" * 201, "", None], []), frame("done", 0, None, [["E", "m" * 1001, None]]),
+        frame("rejected", 0, "CE", "r" * 201, ["E", "", None], ""),
+        frame("sample", 0, "t", True, 1, "", "", "g" * 20_001, "", ""),
+    ):  # fmt: skip
+        with pytest.raises(protocol.FrameError):
+            protocol.decode_from_box(body)
+
+
+def test_all_values_of_a_box_count():
+    tally = protocol.Tally()
+    with pytest.raises(protocol.TooMany):
+        for index in range(100):
+            protocol.decode_from_box(frame("emit", index, [{}] * 100_000), tally)
+    assert index == protocol.VALUES // 100_000 - 1
+
+
+def test_tensors_weigh_more():
+    tally = protocol.Tally()
+    protocol.decode_from_box(tensor_frame("int16", [2], b"\1\0\2\0"), tally)
+    assert tally.values == 1 + protocol.TENSOR_NODES
+
+
 @given(st.binary(max_size=200))
 def test_no_bytes_raise_anything_but_a_frame_error(body):
     try:
