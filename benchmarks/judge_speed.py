@@ -1,113 +1,129 @@
-"""How fast the judge is: one trivial submission, warm, and many with several in flight.
+"""How fast the judge is: warm verdicts on exercise 192, without and with the engine, and many in flight.
 
-Run `python benchmarks/judge_speed.py [--in-flight 4] [--count 200]`. Beside it: the same work in a fresh
-interpreter for each submission, which is what a judge without a zygote would do.
+Run `python benchmarks/judge_speed.py [--count 50] [--in-flight 4]`. Beside it: the same drive on the same
+cases in a fresh interpreter for each submission, which is what a judge without a zygote would start with, and
+that with no isolation and nothing compared.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
+import gc
 import os
-import random
+import pickle
 import statistics
 import subprocess
 import sys
-import threading
+import tempfile
 import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import torch
 
-from judge.sandbox import Bundle, Limits, Pool, make_bundle
+from judge.exercises import ROOT, Exercise, find
+from judge.run import judge_submission
+from judge.sandbox import Pool
+from judge.solution import solution_text
+from judge.types import Verdict
 
-SOURCE = b"import torch\n\ndef prefix_sum(x):\n    return torch.cumsum(x, 0)\n"
-DRIVE = """
-def drive(target, case, io):
-    io.emit(io.attempt(target, case["x"]))
-    io.emit(case["x"])
+FRESH = """
+import pickle, sys
+import torch
+from judge.harness.local import Collaborator, LocalIO
+from judge.authoring.prefix_cache import PrefixCache
+torch.set_num_threads(1)
+source, drive, cases = pickle.load(open(sys.argv[1], "rb"))
+submission, driver = {}, {}
+exec(source, submission)
+exec(drive, driver)
+for data in cases:
+    held = [ids[:hit] for (_, hit, _), ids in zip(data["requests"], data["ids"].tolist())]
+    trusted = PrefixCache(data["page_size"], data["cached"], held)
+    io = LocalIO(Collaborator(trusted), "submission.py")
+    driver["drive"](submission["cache_req"], data, io)
+    assert io.emitted
 """
-CASES = 10
-FRESH = f"""
-import os
-os.environ["OMP_NUM_THREADS"] = "1"
-{SOURCE.decode()}
-for _ in range({CASES}):
-    assert prefix_sum(torch.arange(6)).tolist() == [0, 1, 3, 6, 10, 15]
-"""
 
 
-def submission(pool: Pool, bundle: Bundle) -> float:
-    """Judge one right submission on random inputs; seconds from asking for the box to its end."""
+def accepted(exercise: Exercise, source: bytes, pool: Pool, *, engine: bool) -> None:
+    """Judge a right submission on fresh cases."""
+    result = judge_submission(exercise, source, pool=pool, engine=engine)
+    assert result.verdict is Verdict.AC, result.message
+
+
+def fresh(path: str) -> None:
+    """The same drive and cases in a fresh interpreter."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    subprocess.run([sys.executable, "-c", FRESH, path], check=True, env=environment)
+
+
+def timed(work: Callable[[], None]) -> float:
+    """Seconds that ``work`` takes."""
     started = time.perf_counter()
-    with pool.box(bundle, Limits()) as box:
-        box.load(SOURCE, filename="prefix_sum.py", target="prefix_sum")
-        for _ in range(CASES):
-            numbers = [random.randrange(100) for _ in range(6)]
-            emitted = box.case(DRIVE, {"x": torch.tensor(numbers)}).emitted
-            assert emitted[0]["value"].tolist() == list(itertools.accumulate(numbers))
-        box.finish()
-    return time.perf_counter() - started
-
-
-def fresh() -> float:
-    """The same in a fresh interpreter, with no isolation at all."""
-    started = time.perf_counter()
-    subprocess.run([sys.executable, "-c", FRESH], check=True)
+    work()
     return time.perf_counter() - started
 
 
 def percentiles(seconds: list[float]) -> str:
     """p50 and p95 in milliseconds."""
-    cuts = statistics.quantiles(seconds, n=20)
-    return f"p50 {cuts[9] * 1e3:.1f} ms, p95 {cuts[18] * 1e3:.1f} ms"
+    cuts = statistics.quantiles(seconds, n=20, method="inclusive")
+    return f"p50 {cuts[9] * 1e3:.0f} ms, p95 {cuts[18] * 1e3:.0f} ms"
 
 
-def rate(pool: Pool, bundle: Bundle, in_flight: int, count: int) -> float:
-    """Submissions a second with ``in_flight`` threads, ``count`` together."""
-    numbers = iter(range(count))
-    lock = threading.Lock()
-
-    def work() -> None:
-        while True:
-            with lock:
-                if next(numbers, None) is None:
-                    return
-            submission(pool, bundle)
-
-    threads = [threading.Thread(target=work) for _ in range(in_flight)]
-    started = time.perf_counter()
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return count / (time.perf_counter() - started)
+def rate(work: Callable[[], None], in_flight: int, count: int) -> float:
+    """How often a second ``work`` gets done by ``in_flight`` threads, ``count`` times in all."""
+    with ThreadPoolExecutor(in_flight) as threads:
+        started = time.perf_counter()
+        for done in [threads.submit(work) for _ in range(count)]:
+            done.result()
+        return count / (time.perf_counter() - started)
 
 
 def main() -> None:
     """Print the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=50, help="warm submissions of each kind")
     parser.add_argument("--in-flight", type=int, default=4)
-    parser.add_argument("--count", type=int, default=200)
     options = parser.parse_args()
     torch.set_num_threads(1)
-    print(f"{os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}, {CASES} cases a submission")
-    started = time.perf_counter()
-    with Pool(slots=options.in_flight) as pool:
-        bundle = make_bundle(None)
-        print(f"isolation: {pool.isolation}, ready after {time.perf_counter() - started:.2f} s")
-        started = time.perf_counter()
-        submission(pool, bundle)
-        print(f"first submission, with its template: {(time.perf_counter() - started) * 1e3:.0f} ms")
-        alone = [submission(pool, bundle) for _ in range(options.count)]
-        print(f"one at a time: {percentiles(alone)}")
-        together = rate(pool, bundle, options.in_flight, options.count)
-        print(f"{options.in_flight} in flight: {together:.1f} a second")
-    times = [fresh() for _ in range(5)]
-    each = statistics.median(times)
-    print(f"fresh interpreter: {each * 1e3:.0f} ms each, {1 / each:.2f} a second")
+    exercise = find("192")
+    source = solution_text(exercise).encode()
+    cases = [case.data for case in exercise.hidden.cases("benchmark")]
+    calls = sum(len(data["calls"]) for data in cases)
+    print(f"{os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}; 192: {len(cases)} cases, {calls} calls")
+
+    with Pool(slots=options.in_flight) as pool, tempfile.NamedTemporaryFile() as file:
+        print(f"isolation: {pool.isolation}")
+
+        def without() -> None:
+            accepted(exercise, source, pool, engine=False)
+
+        def with_engine() -> None:
+            accepted(exercise, source, pool, engine=True)
+
+        print(f"first verdict, with its template: {timed(without) * 1e3:.0f} ms")
+        with_engine()
+        gc.collect()
+        gc.freeze()  # as the service's worker does
+        spent = time.process_time()
+        alone = [timed(without) for _ in range(options.count)]
+        spent = (time.process_time() - spent) / options.count
+        print(f"verdict without the engine: {percentiles(alone)}; judge's own CPU {spent * 1e3:.0f} ms each")
+        print(f"verdict with the engine: {percentiles([timed(with_engine) for _ in range(options.count)])}")
+        together = rate(without, options.in_flight, 2 * options.count)
+        print(f"{options.in_flight} in flight, without the engine: {together:.1f} a second")
+
+        pickle.dump((source, exercise.hidden.drive_source, cases), file)
+        file.flush()
+        apart = [timed(lambda: fresh(file.name)) for _ in range(5)]
+        peer = rate(lambda: fresh(file.name), options.in_flight, 2 * options.in_flight)
+        print(f"fresh interpreter: p50 {statistics.median(apart) * 1e3:.0f} ms")
+        print(f"{options.in_flight} fresh interpreters in flight: {peer:.2f} a second")
+    print(f"load at the end {os.getloadavg()[0]:.1f}")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import os
 import signal
@@ -133,6 +134,8 @@ def run_worker(
     if watch_parent:
         threading.Thread(target=_wait_for_end_of_input, args=(ended,), daemon=True).start()
     worker = Worker(settings, open_store(settings), judge, exercises, isolation=isolation, name=name)
+    gc.collect()
+    gc.freeze()  # what is loaded by now stays: no collection during a submission need look at it
     worker.start()
     ended.wait()
     worker.stop()
