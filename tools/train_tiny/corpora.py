@@ -18,8 +18,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
-from .synth_chat import render
-
 SEPARATOR = "\x1e"
 DEBIAN = ("python3.11-doc", "wordnet-base")
 POETRY = "chinese-poetry@2.0.1"
@@ -39,7 +37,7 @@ _POEMS = (
 
 
 def fetch(folder: Path) -> Path:
-    """Download and unpack the packages below ``folder``; what is there is not fetched again. Returns the tree's root.
+    """Download and unpack the packages below ``folder``; returns the tree's root. What is there is kept.
 
     Raises subprocess.CalledProcessError: a client failed (no network, or the package is not in its sources).
     """
@@ -89,7 +87,7 @@ def pydocs(tree: Path, size: int = 3000) -> Iterator[str]:
 
 
 def wordnet(tree: Path) -> Iterator[str]:
-    """A definition a synset, as a dictionary entry, a question, or a chat."""
+    """A definition a synset, as a dictionary entry or a question."""
     rng = Random(0)
     for part, name in (("noun", "noun"), ("verb", "verb"), ("adj", "adjective"), ("adv", "adverb")):
         path = tree / f"deb/usr/share/wordnet/data.{part}"
@@ -107,13 +105,10 @@ def wordnet(tree: Path) -> Iterator[str]:
             if examples:
                 more += f" For example: {examples[0]}" + ("" if examples[0][-1] in ".?!" else ".")
             sentence = f"{meaning[0].upper()}{meaning[1:]}."
-            shape = rng.random()
-            if shape < 0.4:
+            if rng.random() < 0.6:
                 yield f'"{words[0]}" ({name}): {meaning}.{more}'
-            elif shape < 0.7:
-                yield f'Question: What does "{words[0]}" mean?\nAnswer: {sentence}{more}'
             else:
-                yield render([("user", f'What does "{words[0]}" mean?'), ("assistant", sentence + more)])
+                yield f'Question: What does "{words[0]}" mean?\nAnswer: {sentence}{more}'
 
 
 def poetry(tree: Path) -> Iterator[str]:
@@ -143,9 +138,8 @@ def main(folder: Path) -> None:
         Random(0).shuffle(texts)
         packed = lzma.compress(SEPARATOR.join(texts).encode())
         (folder / f"{make.__name__}.xz").write_bytes(packed)
-        print(
-            f"{make.__name__}: {len(texts)} documents, {sum(map(len, texts))} characters, {len(packed)} bytes packed"
-        )
+        size = sum(map(len, texts))
+        print(f"{make.__name__}: {len(texts)} documents, {size} characters, {len(packed)} bytes packed")
 
 
 if __name__ == "__main__":

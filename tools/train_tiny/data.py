@@ -2,17 +2,19 @@
 
     python -m tools.train_tiny.data build/train_tiny --tokens 250e6
 
-writes ``pool.bin`` (uint16 tokens, documents in random order), ``starts.npy`` (where each begins) and ``val.npz`` (the
-held-out tokens of each source). Fetched texts are repeated until they have their share.
+writes ``pool.bin`` (uint16 tokens, documents in random order), ``starts.npy`` (where each begins) and
+``val.npz`` (the held-out tokens of each source). Fetched texts are repeated until they have their share.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import numpy.typing as npt
@@ -23,12 +25,13 @@ from .tokenizer import END
 
 Tokens = npt.NDArray[np.uint16]
 _CHUNK = 2000  # documents a worker writes at a time
+_MARK = re.compile(r"<\|\w+\|>")
 _HELD_OUT = 50  # one in so many documents of a fetched text is held out
 
 
 @dataclass
 class Documents:
-    """Tokens of many documents, one after the other, each ended by END; ``lengths`` has one entry a document."""
+    """Tokens of many documents, one after the other, each ended by END; one length a document."""
 
     tokens: Tokens
     lengths: npt.NDArray[np.int64]
@@ -36,15 +39,42 @@ class Documents:
 
 def encode(texts: list[str], tokenizer: Tokenizer) -> Documents:
     """Tokenise; a text may hold the chat's special tokens."""
+    return _documents([encoding.ids for encoding in tokenizer.encode_batch(texts)], tokenizer)
+
+
+def encode_cut(texts: list[str], tokenizer: Tokenizer, rng: Random) -> Documents:
+    """Tokenise half of the texts in two pieces, cut anywhere.
+
+    A prompt may end inside what would be one token in a longer text; a model that has never seen such a split
+    goes astray there. Half of the cuts are near the beginning, where prompts end.
+    """
+    pieces: list[str] = []
+    counts: list[int] = []
+    for text in texts:
+        cut = (
+            rng.randrange(min(len(text), 40) if rng.random() < 0.5 else len(text))
+            if rng.random() < 0.5
+            else 0
+        )
+        if cut and not any(mark.start() < cut < mark.end() for mark in _MARK.finditer(text)):
+            pieces += [text[:cut], text[cut:]]
+            counts.append(2)
+        else:
+            pieces.append(text)
+            counts.append(1)
+    encoded = iter(tokenizer.encode_batch(pieces))
+    return _documents([[i for _ in range(count) for i in next(encoded).ids] for count in counts], tokenizer)
+
+
+def _documents(ids: list[list[int]], tokenizer: Tokenizer) -> Documents:
     end = tokenizer.token_to_id(END)
-    ids = [encoding.ids + [end] for encoding in tokenizer.encode_batch(texts)]
-    flat = np.fromiter((i for one in ids for i in one), dtype=np.uint16)
-    return Documents(flat, np.array([len(one) for one in ids], dtype=np.int64))
+    flat = np.fromiter((i for one in ids for i in (*one, end)), dtype=np.uint16)
+    return Documents(flat, np.array([len(one) + 1 for one in ids], dtype=np.int64))
 
 
 def _chunk(name: str, seed: str, count: int, path: str) -> Documents:
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
-    return encode(written(name, seed, count), Tokenizer.from_file(path))
+    return encode_cut(written(name, seed, count), Tokenizer.from_file(path), Random(f"{name} {seed} cuts"))
 
 
 def _join(parts: list[Documents]) -> Documents:
@@ -82,7 +112,7 @@ def build(folder: Path, tokens: float, workers: int, held_out: int = 400) -> Non
     held: dict[str, Tokens] = {}
     with ProcessPoolExecutor(workers) as pool:
         for source in SOURCES:
-            wanted = source.share * tokens
+            wanted = source.share / sum(s.share for s in SOURCES) * tokens
             if source.write is None:
                 texts = fetched(source.name, folder)
                 if not texts:
@@ -107,7 +137,7 @@ def build(folder: Path, tokens: float, workers: int, held_out: int = 400) -> Non
     shuffled = _take(everything, rng.permutation(len(everything.lengths)))
     shuffled.tokens.tofile(folder / "pool.bin")
     np.save(folder / "starts.npy", np.cumsum(shuffled.lengths) - shuffled.lengths)
-    np.savez(folder / "val.npz", **held)
+    np.savez(folder / "val.npz", allow_pickle=False, **held)
     print(f"{'pool':12s} {len(shuffled.tokens) / 1e6:8.2f}M tokens, {len(shuffled.lengths)} documents")
 
 

@@ -9,10 +9,10 @@ A file holds rules, tables and comments (lines that begin with ``# ``)::
     @wish
     How are you?
 
-``<rule>`` is expanded anew each time; ``<rule?>`` half of the time, otherwise it is nothing; ``<rule^>`` with a
-capital first letter. ``{slot}`` is chosen once in a document and remembered: a column takes a row of its table and
-binds the whole row, a rule's name binds one of its expansions, and ``{Slot}`` is ``{slot}`` with a capital. Cells may
-hold rules and slots. A row that ends in ``|`` goes on in the next line. ``¶`` ends a paragraph, ``⏎`` a line.
+``<rule>`` is expanded anew each time; ``<rule?>`` half of the time, otherwise it is nothing; ``<rule^>`` with
+a capital first letter. ``{slot}`` is chosen once in a document and remembered: a column takes a row of its table
+and binds the whole row, a rule's name binds one of its expansions; ``{Slot}`` is ``{slot}`` with a capital. Cells
+may hold rules and slots. A row that ends in ``|`` goes on in the next line. ``¶`` ends a paragraph, ``⏎`` a line.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from random import Random
 TEXT = Path(__file__).parent / "text"
 _TOKEN = re.compile(r"<(\w+)([?^]?)>|\{(\w+)\}")
 # "a apple" -> "an apple"; words such as "unit" and "one" keep their "a"
-_ARTICLE = re.compile(r"\b([Aa]) (?=[aeio](?!ne\b|nce\b)|hon[^e]|hour|um|un[^i]|up|ug)")
+_ARTICLE = re.compile(r"\b([Aa]) (?=[aeio](?!ne\b|nce\b)|hones|hono|hour|um|un[^i]|up|ug)")
 
 
 @dataclass

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -12,7 +11,7 @@ from . import corpora
 from .synth_chat import chat, plain_qa
 from .synth_code import code
 from .synth_facts import capitals
-from .synth_story import life, story
+from .synth_story import life, scene, story, tale
 from .synth_sums import sums
 from .synth_terms import glossary
 
@@ -21,7 +20,7 @@ Writer = Callable[[Random], str]
 
 @dataclass(frozen=True)
 class Source:
-    """A source, its share of the tokens, and its writer (None: a fetched text, read from the cache folder)."""
+    """A source, its part of the tokens, and its writer (None: a fetched text, read from the cache folder)."""
 
     name: str
     share: float
@@ -30,23 +29,25 @@ class Source:
 
 def _both(name: str, make: Callable[[Random, str], str], english: float, chinese: float) -> list[Source]:
     return [
-        Source(f"{name}-en", english, partial(make, lang="en")),
-        Source(f"{name}-zh", chinese, partial(make, lang="zh")),
+        Source(f"{name}-en", english, lambda rng: make(rng, "en")),
+        Source(f"{name}-zh", chinese, lambda rng: make(rng, "zh")),
     ]
 
 
 SOURCES: list[Source] = [
-    *_both("story", story, 0.15, 0.17),
-    *_both("life", life, 0.04, 0.045),
-    *_both("chat", chat, 0.14, 0.15),
-    *_both("question", plain_qa, 0.025, 0.025),
+    *_both("story", story, 0.1, 0.11),
+    *_both("tale", tale, 0.06, 0.07),
+    *_both("scene", scene, 0.025, 0.03),
+    *_both("life", life, 0.04, 0.05),
+    *_both("chat", chat, 0.155, 0.165),
+    *_both("question", plain_qa, 0.02, 0.02),
     *_both("glossary", glossary, 0.02, 0.02),
-    *_both("capitals", capitals, 0.015, 0.015),
-    *_both("sums", sums, 0.025, 0.02),
+    *_both("capitals", capitals, 0.013, 0.013),
+    *_both("sums", sums, 0.018, 0.015),
     *_both("code", code, 0.03, 0.015),
-    Source("wordnet", 0.06),
-    Source("pydocs", 0.015),
-    Source("poetry", 0.02),
+    Source("wordnet", 0.047),
+    Source("pydocs", 0.01),
+    Source("poetry", 0.015),
 ]
 
 

@@ -122,10 +122,15 @@ class Net(nn.Module):
             x = layer(x, self.cos[:length], self.sin[:length])
         return F.linear(self.norm(x), self.embed_tokens.weight)
 
-    def loss(self, rows: Tensor) -> Tensor:
-        """Mean cross-entropy of predicting rows[:, 1:] from rows[:, :-1]."""
-        logits = self(rows[:, :-1])
-        return F.cross_entropy(logits.float().flatten(0, 1), rows[:, 1:].reshape(-1).long())
+    def loss(self, rows: Tensor, spread: float = 0.0) -> Tensor:
+        """Mean cross-entropy of predicting rows[:, 1:] from rows[:, :-1].
+
+        ``spread`` weighs the mean square of the logits' log-sum, which keeps them from drifting together.
+        """
+        logits = self(rows[:, :-1]).float().flatten(0, 1)
+        total = logits.logsumexp(-1)
+        right = logits.gather(1, rows[:, 1:].reshape(-1, 1).long())[:, 0]
+        return (total - right).mean() + spread * total.square().mean()
 
 
 @torch.no_grad()

@@ -62,13 +62,14 @@ def questions(name: str) -> list[tuple[list[str], list[str]]]:
 
 @dataclass
 class Function:
-    """A Python function: its source is ``def name(args):`` and ``body``; ``examples`` are (call, repr of the result)."""
+    """A Python function: ``def name(args):`` and ``body``; ``examples`` are (call, repr of the result)."""
 
     name: str
     args: str
     returns: dict[str, str]
     body: str = ""
     examples: list[tuple[str, str]] = field(default_factory=list)
+    also: dict[str, list[str]] = field(default_factory=lambda: {"en": [], "zh": []})
 
     def source(self, docstring: str = "") -> str:
         """The whole function, with a docstring if one is given."""
@@ -84,9 +85,39 @@ def functions() -> list[Function]:
         if line.startswith("== "):
             name, args, english, chinese = line[3:].split(" | ")
             found.append(Function(name, args, {"en": english, "zh": chinese}))
+        elif line.startswith("~ "):
+            english, chinese = line[2:].split(" | ")
+            found[-1].also["en"].append(english)
+            found[-1].also["zh"].append(chinese)
         elif line.startswith("> "):
             call, result = line[2:].split(" | ")
             found[-1].examples.append((call, result))
         elif line.strip():
             found[-1].body += line + "\n"
+    return found
+
+
+@dataclass
+class Snippet:
+    """A short program: what it shows by language, its source, and what it prints (nothing if unknown)."""
+
+    about: dict[str, str]
+    source: str = ""
+    output: list[str] = field(default_factory=list)
+
+
+@cache
+def snippets() -> list[Snippet]:
+    """All programs of ``snippets.txt``."""
+    found: list[Snippet] = []
+    for line in _lines("snippets"):
+        if line.startswith("== "):
+            english, chinese = line[3:].split(" | ")
+            found.append(Snippet({"en": english, "zh": chinese}))
+        elif line.startswith("> "):
+            found[-1].output.append(line[2:])
+        elif found:
+            found[-1].source += line + "\n"
+    for snippet in found:
+        snippet.source = snippet.source.rstrip("\n") + "\n"
     return found

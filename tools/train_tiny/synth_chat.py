@@ -9,14 +9,15 @@ from .synth_code import ask_code
 from .synth_facts import ask_capital, ask_word
 from .synth_story import ask_story
 from .synth_sums import ask_compare, ask_prime, ask_series, ask_story_sum, ask_sum
+from .synth_talk import ask_repeat, ask_unknown, introduction, wrapped
 from .synth_terms import ask_listed, ask_term
 
 Asker = Callable[[Random, str], tuple[str, str]]
 _ASKERS: list[tuple[Asker, float]] = [
     (ask_term, 0.2),
-    (lambda rng, lang: ask_listed("qa_course", rng, lang), 0.15),
-    (lambda rng, lang: ask_listed("qa_chat", rng, lang), 0.17),
-    (ask_capital, 0.1),
+    (lambda rng, lang: ask_listed("qa_course", rng, lang), 0.14),
+    (lambda rng, lang: ask_listed("qa_chat", rng, lang), 0.15),
+    (ask_capital, 0.09),
     (ask_sum, 0.09),
     (ask_story_sum, 0.03),
     (ask_compare, 0.01),
@@ -24,7 +25,9 @@ _ASKERS: list[tuple[Asker, float]] = [
     (ask_series, 0.04),
     (ask_word, 0.05),
     (ask_code, 0.06),
-    (ask_story, 0.07),
+    (ask_story, 0.08),
+    (ask_unknown, 0.04),
+    (ask_repeat, 0.02),
 ]
 _SYSTEM = {
     "en": ["You are a helpful assistant.", "You are a friendly assistant. Answer briefly.",
@@ -40,29 +43,22 @@ def render(messages: list[tuple[str, str]]) -> str:
     return "".join(f"<|im_start|>{role}\n{text}<|im_end|>\n" for role, text in messages)
 
 
-def _casual(question: str, rng: Random) -> str:
-    """Now and then type like people do: no capital, no full stop."""
-    if rng.random() < 0.12:
-        question = question.rstrip("?.？。")
-    if rng.random() < 0.08 and question[:2].istitle():
-        question = question[0].lower() + question[1:]
-    return question
-
-
 def pair(rng: Random, lang: str) -> tuple[str, str]:
     """One question of any kind and its answer."""
     asker = rng.choices([a for a, _ in _ASKERS], [w for _, w in _ASKERS])[0]
     question, answer = asker(rng, lang)
-    return _casual(question, rng), answer
+    return (question if asker is ask_repeat else wrapped(question, rng, lang)), answer
 
 
 def chat(rng: Random, lang: str) -> str:
-    """A conversation of one to four turns, sometimes with a system prompt."""
+    """A conversation of one to four turns, sometimes with a system prompt; one in twenty begins with a name."""
     messages: list[tuple[str, str]] = []
     if rng.random() < 0.35:
         messages.append(("system", rng.choice(_SYSTEM[lang])))
-    for _ in range(rng.choice([1, 1, 1, 1, 2, 2, 3, 4])):
-        question, answer = pair(rng, lang)
+    turns = introduction(rng, lang) if rng.random() < 0.05 else []
+    count = rng.choice([1, 1, 1, 1, 2, 2, 3, 4])
+    turns += [pair(rng, lang) for _ in range(max(0, count - len(turns)))]
+    for question, answer in turns:
         messages += [("user", question), ("assistant", answer)]
     return render(messages)
 

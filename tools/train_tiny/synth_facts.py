@@ -103,11 +103,17 @@ def ask_word(rng: Random, lang: str) -> tuple[str, str]:
     elif kind in _KIND and choice < 0.6:
         return _kind_of(word, chinese, kind, rng, lang)
     if lang == "en":
-        if rng.random() < 0.5:
+        if rng.random() < 0.4:
             return f'What does "{chinese}" mean?', f'"{chinese}" means "{word}".'
-        return f'How do you say "{word}" in Chinese?', f'"{word}" is "{chinese}" in Chinese.'
+        quoted = rng.choice(['"{}"', "'{}'", "{}"]).format(word)
+        asked = rng.choice(["How do you say {} in Chinese?", "Translate {} into Chinese.", "Translate {} to Chinese.",
+                            "What is {} in Chinese?"])  # fmt: skip
+        return asked.format(quoted), f'"{word}" is "{chinese}" in Chinese.'
     if rng.random() < 0.5:
-        return f"“{chinese}”用英文怎么说？", f"“{chinese}”的英文是 {word}。"
+        asked = rng.choice(
+            ["“{}”用英文怎么说？", "{}用英语怎么说？", "把“{}”翻译成英文。", "“{}”的英文是什么？"]
+        )
+        return asked.format(chinese), f"“{chinese}”的英文是 {word}。"
     return f"{word} 是什么意思？", f"{word} 的意思是“{chinese}”。"
 
 

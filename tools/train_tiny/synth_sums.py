@@ -54,8 +54,12 @@ def calculation(rng: Random) -> tuple[int, str, int, int]:
     if kind < 0.5:
         a, b = rng.randint(0, 20), rng.randint(0, 20)
         return a, "+", b, a + b
-    if kind < 0.65:
+    if kind < 0.62:
         a, b = rng.randint(0, 99), rng.randint(0, 99)
+        return a, "+", b, a + b
+    if kind < 0.68:
+        unit = rng.choice([1, 10, 100])
+        a, b = unit * rng.randint(0, 999 // unit), unit * rng.randint(0, 999 // unit)
         return a, "+", b, a + b
     if kind < 0.85:
         top = 20 if rng.random() < 0.7 else 99
@@ -196,18 +200,37 @@ def ask_series(rng: Random, lang: str) -> tuple[str, str]:
     )
 
 
+def _table(rng: Random) -> str:
+    """Lines that go on in a regular way: one number grows, or both do."""
+    a, b = rng.randint(0, 20), rng.randint(0, 20)
+    count = rng.randint(2, 10)
+    kind = rng.random()
+    if kind < 0.5:
+        lines = [f"{a} + {b + i} = {a + b + i}" for i in range(count)]
+    elif kind < 0.65:
+        lines = [f"{a + i} + {b} = {a + b + i}" for i in range(count)]
+    elif kind < 0.8:
+        lines = [f"{i} + {i} = {2 * i}" for i in range(a, a + count)]
+    elif kind < 0.9:
+        lines = [f"{a + b} - {b - i} = {a + i}" for i in range(min(count, b + 1))]
+    else:
+        lines = [f"{a} * {b % 6 + i} = {a * (b % 6 + i)}" for i in range(count)]
+    return "\n".join(lines)
+
+
 def sums(rng: Random, lang: str) -> str:
     """Lines of calculation, spoken sums, or a series after a colon."""
     kind = rng.random()
-    if kind < 0.5:
-        return "\n".join(_line(rng) for _ in range(rng.choice([1, 1, 2, 4, 8, 12])))
+    if kind < 0.2:
+        return _line(rng)
+    if kind < 0.3:
+        return "\n".join(_line(rng) for _ in range(rng.choice([2, 3, 5])))
     if kind < 0.6:
-        a = rng.randint(0, 20)
-        return "\n".join(f"{a} + {b} = {a + b}" for b in range(rng.randint(5, 21)))
+        return _table(rng)
     if kind < 0.65:
         a = rng.randint(1, 12)
         return "\n".join(f"{a} * {b} = {a * b}" for b in range(1, 13))
-    if kind < 0.85:
+    if kind < 0.82:
         return (" " if lang == "en" else "").join(_spoken(rng, lang) for _ in range(rng.choice([1, 2, 4])))
     title, numbers = _series(rng, lang)
     if lang == "en":

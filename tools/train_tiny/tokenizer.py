@@ -2,7 +2,7 @@
 
     python -m tools.train_tiny.tokenizer build/train_tiny
 
-writes ``tokenizer.json`` there. The split before BPE is Qwen's: digits one by one, words with the space before them.
+writes ``tokenizer.json`` there. The split before BPE is Qwen's: single digits, words with the space before them.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable
+from itertools import accumulate
 from pathlib import Path
 from random import Random
 
@@ -22,17 +23,21 @@ VOCAB_SIZE = 6144
 END, START_TURN, END_TURN = "<|endoftext|>", "<|im_start|>", "<|im_end|>"
 SPECIAL = (END, START_TURN, END_TURN)
 CHAT_TEMPLATE = (
-    "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>\\n' }}"
+    "{% for message in messages %}"
+    "{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>\\n' }}"
     "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
 )
-_SPLIT = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+_SPLIT = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}"
+    r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
 
 
 def train(texts: Iterable[str], vocab_size: int = VOCAB_SIZE) -> Tokenizer:
     """A tokenizer whose special tokens have the last ids.
 
-    A token is at most 12 bytes long: Chinese has no spaces, and without a limit whole clauses of the grammars would
-    become single tokens.
+    A token is at most 12 bytes long: Chinese has no spaces, and without a limit whole clauses of the grammars
+    would become single tokens.
     """
     tokenizer = Tokenizer(models.BPE())
     tokenizer.normalizer = normalizers.NFC()
@@ -54,14 +59,16 @@ def train(texts: Iterable[str], vocab_size: int = VOCAB_SIZE) -> Tokenizer:
     return tokenizer
 
 
-def sample(folder: Path, count: int, most: int = 40) -> list[str]:
-    """Sentences to train on, each at most ``most`` times: the grammars repeat theirs, and that would hide variety."""
+def sample(folder: Path, count: int, most: int = 100) -> list[str]:
+    """Sentences to train on, each at most ``most`` times: the grammars repeat theirs again and again."""
     texts: list[str] = []
     for source in SOURCES:
         if source.write is None:
             some = fetched(source.name, folder)
             Random(1).shuffle(some)
-            texts += some[: count // 2]
+            # no more of it than of a written source: real text has many rare words
+            lengths = accumulate(len(text) for text in some)
+            texts += [text for text, so_far in zip(some, lengths, strict=True) if so_far < 150 * count]
         else:
             texts += written(source.name, "tokenizer", count)
     marks = re.compile(r"<\|im_start\|>\w+\n|<\|im_end\|>\n")

@@ -1,11 +1,11 @@
 """Train minisgl-tiny and export it.
 
-    python -m tools.train_tiny.train build/train_tiny --out build/train_tiny/minisgl-tiny --tokens 750e6 --seconds 500
+    python -m tools.train_tiny.train build/train_tiny --out build/train_tiny/minisgl-tiny --tokens 1e9
 
-reads ``tokenizer.json``, ``pool.bin``, ``starts.npy`` and ``val.npz`` (tokenizer.py and data.py write them). The
-learning rate warms up, stays, and falls linearly to nothing over the last half; progress is the larger of the share
-of the tokens and the share of the seconds, so that a slow machine ends in time and still decays. Every row begins
-where a document begins, as a prompt does.
+reads ``tokenizer.json``, ``pool.bin``, ``starts.npy`` and ``val.npz`` (tokenizer.py and data.py write them).
+The learning rate warms up, stays, and falls linearly to nothing over the last half. Progress is the larger of
+the share of the tokens and the share of the seconds, so that a slow machine ends in time and still decays.
+Every row begins where a document begins, as a prompt does.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from torch import Tensor
 
@@ -39,6 +40,7 @@ class Options:
     adam_lr: float = 5e-3
     warmup: int = 100
     decay: float = 0.5
+    spread: float = 1e-4
     seed: int = 0
     compile: bool = False
 
@@ -104,7 +106,7 @@ def fit(net: Net, pool: Tensor, starts: Tensor, held: dict[str, Tensor], options
         for optimizer, lr in zip(optimizers, base, strict=True):
             optimizer.param_groups[0]["lr"] = lr * rate(progress, report.steps, options)
         with torch.autocast(pool.device.type, torch.bfloat16, enabled=pool.is_cuda):
-            loss = loss_of(rows)
+            loss = loss_of(rows, options.spread)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
         for optimizer in optimizers:
@@ -117,27 +119,34 @@ def fit(net: Net, pool: Tensor, starts: Tensor, held: dict[str, Tensor], options
         if elapsed - shown > 20:
             shown = elapsed
             speed = report.tokens / elapsed
-            print(f"{elapsed:4.0f} s  step {report.steps}  {report.tokens / 1e6:.1f}M tokens  {speed:.0f} token/s  "
-                  f"loss {loss.item():.3f}", flush=True)  # fmt: skip
+            done = f"{elapsed:4.0f} s  step {report.steps}  {report.tokens / 1e6:.1f}M tokens"
+            print(f"{done}  {speed:.0f} token/s  loss {loss.item():.3f}", flush=True)
     report.seconds = time.monotonic() - began
     report.losses = losses(net, held, options.short)
     return report
 
 
 def load(folder: Path, device: torch.device) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
-    """The pool (int16 bits of uint16 would be negative, so int32), the documents' starts, the held-out tokens."""
+    """The pool, where its documents start, and the held-out tokens of each source."""
     pool = torch.from_numpy(np.fromfile(folder / "pool.bin", dtype=np.uint16).astype(np.int32)).to(device)
     starts = torch.from_numpy(np.load(folder / "starts.npy")).to(device)
     with np.load(folder / "val.npz") as held:
         return pool, starts, {k: torch.from_numpy(held[k].astype(np.int32)).to(device) for k in held}
 
 
-def run(folder: Path, out: Path, shape: Shape, options: Options) -> Report:
-    """Train on the files of ``folder``, export to ``out`` and write ``out/../report.json``."""
+def run(folder: Path, out: Path, shape: Shape, options: Options, start: Path | None = None) -> Report:
+    """Train on the files of ``folder``, export to ``out`` and write ``out/../report.json``.
+
+    ``start`` is an exported folder whose weights are trained further.
+    """
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     torch.manual_seed(options.seed)
     torch.set_float32_matmul_precision("high")
-    net = Net(shape).to(device)
+    net = Net(shape)
+    if start is not None:
+        weights = load_file(start / "model.safetensors")
+        net.load_state_dict({name.removeprefix("model."): w.float() for name, w in weights.items()})
+    net.to(device)
     print(f"{sum(w.numel() for w in net.parameters())} parameters on {device}")
     report = fit(net, *load(folder, device), options)
     export(net, shape, Tokenizer.from_file(str(folder / "tokenizer.json")), out)
@@ -158,10 +167,23 @@ def main() -> None:
     parser.add_argument("--tokens", type=float, required=True)
     parser.add_argument("--seconds", type=float, default=1e9)
     parser.add_argument("--batch-tokens", type=int, default=Options.batch_tokens)
+    parser.add_argument("--start", type=Path, help="an exported folder to train further")
+    parser.add_argument("--rate", type=float, default=1.0, help="factor of both learning rates")
+    parser.add_argument(
+        "--decay", type=float, default=Options.decay, help="the last part, in which they fall"
+    )
     parser.add_argument("--compile", action="store_true")
     given = parser.parse_args()
-    options = Options(given.tokens, given.seconds, given.batch_tokens, compile=given.compile)
-    run(given.folder, given.out, Shape(), options)
+    options = Options(
+        tokens=given.tokens,
+        seconds=given.seconds,
+        batch_tokens=given.batch_tokens,
+        muon_lr=Options.muon_lr * given.rate,
+        adam_lr=Options.adam_lr * given.rate,
+        decay=given.decay,
+        compile=given.compile,
+    )
+    run(given.folder, given.out, Shape(), options, given.start)
 
 
 if __name__ == "__main__":
