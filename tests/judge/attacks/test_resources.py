@@ -5,6 +5,8 @@ from arena import body
 
 from judge.sandbox import Limits
 
+PATIENT = Limits(cpu_s=5, memory_mb=192, wall_s=15)  # to fill memory takes time on a busy machine
+
 
 @pytest.mark.parametrize("fork", ["os.fork()", "ctypes.CDLL(None).fork()", "ctypes.CDLL(None).vfork()"])
 def test_01_fork_bomb(fire, fork):
@@ -22,25 +24,25 @@ def test_02_thread_bomb(fire):
 
 
 def test_03_tensor_memory_bomb(fire):
-    shot = fire(body("k = []\nwhile True: k.append(torch.ones(1 << 22))"), "MLE")
+    shot = fire(body("k = []\nwhile True: k.append(torch.ones(1 << 22))"), "MLE", limits=PATIENT)
     assert shot.detail["limit"] == "memory"
 
 
 def test_03_one_giant_tensor(fire):
-    fire(body("return torch.ones(1 << 45)"), "MLE")
+    fire(body("return torch.ones(1 << 45)"), "MLE", limits=PATIENT)
 
 
 def test_04_bytes_bomb(fire):
-    fire(body("k = []\nwhile True: k.append(b'x' * (1 << 20))"), "MLE")
+    fire(body("k = []\nwhile True: k.append(b'x' * (1 << 20))"), "MLE", limits=PATIENT)
 
 
 def test_04_one_giant_list(fire):
-    fire(body("return [0] * 10**11"), "MLE")
+    fire(body("return [0] * 10**11"), "MLE", limits=PATIENT)
 
 
 def test_04_memory_eaten_in_a_catch(fire):
     attack = "k = []\nwhile True:\n    try: k.append(bytearray(1 << 22))\n    except BaseException: pass"
-    fire(body(attack), "MLE", "TLE")
+    fire(body(attack), "MLE", "TLE", limits=PATIENT)
 
 
 def test_05_endless_loop(fire):
