@@ -109,12 +109,14 @@ def _read(exercise: Exercise, path: Path, lang: str) -> bytes:
 
 
 def _judge_file(exercise: Exercise, path: Path, options: argparse.Namespace) -> int:
-    from judge.run import judge_submission
     from judge.sandbox import Pool
 
     source = _read(exercise, path, options.lang)
     report = Report(exercise, workspace.shown(path), options.lang, quiet=options.json)
     with Pool() as pool:
+        pool.start()  # the sandbox imports torch while the next line does the same here
+        from judge.run import judge_submission
+
         report.begin(pool.isolation)
         result = judge_submission(
             exercise,
