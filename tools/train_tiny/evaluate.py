@@ -119,7 +119,7 @@ def samples(answer: Answer, limit: int = 160) -> list[dict[str, str]]:
 
 
 def difference(folder: Path, net: Net, tokenizer: Tokenizer) -> float:
-    """How far the logits are from those of transformers' Qwen3ForCausalLM, both in float32, on the fixed prompts.
+    """How far the logits are from those of transformers' Qwen3ForCausalLM, both in float32, on the prompts.
 
     The largest difference, divided by the largest logit: the logits reach about 60, where neighbouring
     float32 numbers are already 4e-6 apart.

@@ -10,9 +10,10 @@ A file holds rules, tables and comments (lines that begin with ``# ``)::
     How are you?
 
 ``<rule>`` is expanded anew each time; ``<rule?>`` half of the time, otherwise it is nothing; ``<rule^>`` with
-a capital first letter. ``{slot}`` is chosen once in a document and remembered: a column takes a row of its table
-and binds the whole row, a rule's name binds one of its expansions; ``{Slot}`` is ``{slot}`` with a capital. Cells
-may hold rules and slots. A row that ends in ``|`` goes on in the next line. ``¶`` ends a paragraph, ``⏎`` a line.
+a capital first letter. ``{slot}`` is chosen once in a document and remembered: a column takes a row of its
+table and binds the whole row, a rule's name binds one of its expansions; ``{Slot}`` is ``{slot}`` with a
+capital. Cells may hold rules and slots. A row that ends in ``|`` goes on in the next line. ``¶`` ends a
+paragraph, ``⏎`` a line.
 """
 
 from __future__ import annotations

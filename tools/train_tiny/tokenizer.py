@@ -2,7 +2,7 @@
 
     python -m tools.train_tiny.tokenizer build/train_tiny
 
-writes ``tokenizer.json`` there. The split before BPE is Qwen's: single digits, words with the space before them.
+writes ``tokenizer.json`` there. The split before BPE is Qwen's: single digits, words with the space before.
 """
 
 from __future__ import annotations
