@@ -18,7 +18,10 @@ def main(arguments: list[str] | None = None) -> int:
     given = {name: value for name, value in vars(options).items() if value is not None and name in _SETTINGS}
     settings = dataclasses.replace(Settings.from_environment(), **given)
     command: Callable[[Settings, argparse.Namespace], int] = options.run
-    return command(settings, options)
+    try:
+        return command(settings, options)
+    except KeyboardInterrupt:  # before there is anything to end in order
+        return 130
 
 
 _SETTINGS = frozenset(field.name for field in dataclasses.fields(Settings))
@@ -63,15 +66,21 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _whole(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+    return int(text)
+
+
 def _port(text: str) -> int:
-    port = int(text)
+    port = _whole(text)
     if not 1 <= port <= 65535:
         raise argparse.ArgumentTypeError(f"{port} is not from 1 to 65535")
     return port
 
 
 def _count(text: str) -> int:
-    count = int(text)
+    count = _whole(text)
     if count < 1:
         raise argparse.ArgumentTypeError(f"{count} is not 1 or more")
     return count

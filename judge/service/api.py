@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request
@@ -77,9 +78,14 @@ def submit(body: schemas.SubmissionIn, service: Here, user: User, response: Resp
         raise ApiError(422, "malformed", field="code") from None
     if len(source) > exercise.limits.source_kb * 1024:
         raise ApiError(413, "source_size", limit=exercise.limits.source_kb, size=len(source) // 1024 + 1)
-    limits.check(service.settings, service.store, user, samples_only=body.samples_only)
     view, new = service.store.submit(
-        user, exercise.id, exercise.slug, source, samples_only=body.samples_only, key=body.key
+        user,
+        exercise.id,
+        exercise.slug,
+        source,
+        samples_only=body.samples_only,
+        key=body.key,
+        admit=partial(limits.check, service.settings, samples_only=body.samples_only),
     )
     if new:
         try:

@@ -47,7 +47,7 @@ def create_app(settings: Settings, store: Store, exercises: Mapping[int, Exercis
         streams=Streams(settings.streams),
         learner=store.local_learner(),
     )
-    errors.install(app, pages.missing_page)
+    errors.install(app, pages.missing_page, pages.fault_page)
     _add_health(app, store, settings.worker_fresh_s)
     app.include_router(api.router)
     app.include_router(pages.router)

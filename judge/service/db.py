@@ -8,8 +8,12 @@ from typing import Any
 from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import DisconnectionError
+from sqlalchemy.pool import ConnectionPoolEntry
 
 MIGRATIONS = Path(__file__).parent / "migrations"
+BUSY_S = 15.0
+"""How long one transaction waits for another to end."""
 
 
 def open_engine(url: str) -> Engine:
@@ -19,10 +23,37 @@ def open_engine(url: str) -> Engine:
         return create_engine(parsed, pool_pre_ping=True)
     if parsed.database:
         Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
-    engine = create_engine(parsed, connect_args={"timeout": 15})
+    engine = create_engine(parsed, connect_args={"timeout": BUSY_S})
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
+    if parsed.database and parsed.database != ":memory:":
+        _watch_file(engine, Path(parsed.database))
     return engine
+
+
+def _watch_file(engine: Engine, path: Path) -> None:
+    """Never use a connection to a file that was removed or replaced meanwhile.
+
+    SQLite would go on reading and writing the file without a name, and what it acknowledges would be lost.
+    """
+
+    def remember(_connection: Any, record: ConnectionPoolEntry) -> None:
+        record.info["file"] = _identity(path)
+
+    def compare(_connection: Any, record: ConnectionPoolEntry, _proxy: Any) -> None:
+        if record.info["file"] != _identity(path):
+            raise DisconnectionError(f"{path} was removed or replaced")
+
+    event.listen(engine, "connect", remember)
+    event.listen(engine, "checkout", compare)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:

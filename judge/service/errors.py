@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
@@ -32,11 +34,21 @@ def error_body(code: str, message: Mapping[str, str]) -> dict[str, Any]:
     return {"error": {"code": code, "message": dict(message)}}
 
 
+class _Refusal(JSONResponse):
+    def render(self, content: Any) -> bytes:
+        """A refusal may quote what was sent, and half of a surrogate pair has no UTF-8."""
+        return json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
+
+
 def refuse(error: ApiError) -> JSONResponse:
-    return JSONResponse(error_body(error.code, error.message), error.status, headers=error.headers)
+    return _Refusal(error_body(error.code, error.message), error.status, headers=error.headers)
 
 
-def install(app: FastAPI, missing_page: Callable[[Request], Response]) -> None:
+def install(
+    app: FastAPI,
+    missing_page: Callable[[Request], Response],
+    fault_page: Callable[[Request, int], Response],
+) -> None:
     """Turn every exception of `app` into such an answer; who looks for a page gets one that says so."""
 
     async def on_refusal(_request: Request, error: Exception) -> Response:
@@ -47,6 +59,8 @@ def install(app: FastAPI, missing_page: Callable[[Request], Response]) -> None:
         assert isinstance(error, RequestValidationError)
         if _wants_page(request):
             return await run_in_threadpool(missing_page, request)
+        if any(problem["loc"] == ("path", "lang") for problem in error.errors()):
+            return refuse(ApiError(404, "not_found"))
         return refuse(ApiError(422, "malformed", field=_field(error)))
 
     async def on_http(request: Request, error: Exception) -> Response:
@@ -59,13 +73,18 @@ def install(app: FastAPI, missing_page: Callable[[Request], Response]) -> None:
             return refuse(ApiError(404, "not_found"))
         return refuse(ApiError(422, "malformed", field="body"))
 
-    async def on_fault(request: Request, _error: Exception) -> Response:
-        log.fault("request.fault", path=request.url.path)
-        return refuse(ApiError(500, "fault"))
+    async def on_fault(request: Request, error: Exception) -> Response:
+        log.fault("request.fault", path=request.url.path[:200])
+        # A database that is busy, full or gone may be there again soon.
+        status, headers = (503, {"retry-after": "5"}) if isinstance(error, SQLAlchemyError) else (500, {})
+        if _wants_page(request):
+            return fault_page(request, status)
+        return refuse(ApiError(status, "fault", headers=headers))
 
     app.add_exception_handler(ApiError, on_refusal)
     app.add_exception_handler(RequestValidationError, on_malformed)
     app.add_exception_handler(HTTPException, on_http)
+    app.add_exception_handler(SQLAlchemyError, on_fault)
     app.add_exception_handler(Exception, on_fault)
 
 

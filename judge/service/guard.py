@@ -12,7 +12,6 @@ import re
 import uuid
 from collections.abc import Awaitable, Callable
 from typing import Any
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -21,6 +20,9 @@ from judge.service import log
 from judge.service.errors import ApiError, refuse
 
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+_DRAINED_BYTES = 16 * 2**20
+_DRAINED_S = 5.0
+"""So much of a body that is too large is read and thrown away: who still sends does not read the answer."""
 _HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+))(?::[0-9]{1,5})?")
 
 PAGE_POLICY = (
@@ -60,9 +62,13 @@ class Guard:
             self._check(scope, headers)
             if scope["method"] not in _SAFE_METHODS:
                 receive = _replayed(await self._body(receive), receive)
+            elif scope["method"] == "HEAD" and not scope["path"].endswith("/events"):
+                scope = {**scope, "method": "GET"}  # the server sends the head of the answer alone
             await self._app(scope, receive, answer)
         except ApiError as error:
-            log.event("request.refused", path=scope["path"], code=error.code)
+            log.event("request.refused", path=scope["path"][:200], code=error.code)
+            if error.status == 413:
+                await _drain(receive)
             await refuse(error)(scope, receive, answer)
 
     def _check(self, scope: Scope, headers: Headers) -> None:
@@ -70,12 +76,16 @@ class Guard:
             raise ApiError(421, "host")
         if scope["method"] in _SAFE_METHODS:
             return
-        site, origin = headers.get("sec-fetch-site"), headers.get("origin")
-        if site not in (None, "same-origin", "none"):
+        # A header that is sent twice counts with all its values.
+        host = headers.get("host", "").lower()
+        if not {"same-origin", "none"}.issuperset(headers.getlist("sec-fetch-site")):
             raise ApiError(403, "origin")
-        if origin is not None and urlsplit(origin).netloc.lower() != headers.get("host", "").lower():
+        if not {f"http://{host}", f"https://{host}"}.issuperset(
+            origin.lower() for origin in headers.getlist("origin")
+        ):
             raise ApiError(403, "origin")
-        if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        types = [kind.partition(";")[0].strip().lower() for kind in headers.getlist("content-type")]
+        if types != ["application/json"]:
             raise ApiError(415, "content_type")
         length = headers.get("content-length", "0")
         if not length.isascii() or not length.isdigit() or int(length[:20]) > self._most_bytes:
@@ -101,6 +111,20 @@ class Guard:
                         return b"".join(parts)
         except TimeoutError:
             raise ApiError(408, "slow", headers={"connection": "close"}) from None
+
+
+async def _drain(receive: Receive) -> None:
+    """Read on for a while: closing on a client that sends would break its connection before the answer."""
+    seen = 0
+    try:
+        async with asyncio.timeout(_DRAINED_S):
+            while seen < _DRAINED_BYTES:
+                message = await receive()
+                seen += len(message.get("body", b""))
+                if not message.get("more_body", False):
+                    return
+    except TimeoutError:
+        return
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:

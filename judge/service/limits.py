@@ -6,20 +6,14 @@ import math
 
 from judge.service.errors import ApiError
 from judge.service.settings import Settings
-from judge.service.store import Store
-
-_WINDOW_S = 60.0
+from judge.service.store import WINDOW_S, Load
 
 
-def check(settings: Settings, store: Store, user_id: int, *, samples_only: bool) -> None:
+def check(settings: Settings, load: Load, *, samples_only: bool) -> None:
     """Raise ApiError 429 where the learner has to wait; samples only count for the share of the queue."""
-    waiting = store.unfinished(user_id)
-    if waiting >= settings.unfinished:
-        raise ApiError(429, "queue_share", headers={"retry-after": "2"}, n=waiting)
-    if samples_only:
+    if load.unfinished >= settings.unfinished:
+        raise ApiError(429, "queue_share", headers={"retry-after": "2"}, n=load.unfinished)
+    if samples_only or len(load.recent) < settings.per_minute:
         return
-    now = store.clock()
-    recent = store.recent(user_id, now - _WINDOW_S)
-    if len(recent) >= settings.per_minute:
-        wait = max(1, math.ceil(recent[-settings.per_minute] + _WINDOW_S - now))
-        raise ApiError(429, "too_often", headers={"retry-after": str(wait)}, n=len(recent), seconds=wait)
+    wait = max(1, math.ceil(load.recent[-settings.per_minute] + WINDOW_S - load.now))
+    raise ApiError(429, "too_often", headers={"retry-after": str(wait)}, n=len(load.recent), seconds=wait)

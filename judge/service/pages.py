@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 import tomllib
 from functools import lru_cache
@@ -54,11 +55,23 @@ def json_block(value: Any) -> Markup:
 
 def render(template: str, lang: str, service: Service, standing: dict[int, str], **values: Any) -> str:
     """A page in `lang` with what every page shows: bar, languages, count, banner."""
+    isolation = service.store.isolation(service.settings.worker_fresh_s)
+    return fill(template, lang, service, standing, isolation, **values)
+
+
+def fill(
+    template: str,
+    lang: str,
+    service: Service,
+    standing: dict[int, str],
+    isolation: str | None,
+    **values: Any,
+) -> str:
+    """`render` with all that the database would tell: nothing is read here."""
 
     def word(name: str, **fields: object) -> str:
         return t(f"web.{name}", lang, **fields)
 
-    isolation = service.store.isolation(service.settings.worker_fresh_s)
     exercises = list(service.catalog.exercises.values())
     return _env.get_template(template).render(
         lang=lang,
@@ -167,15 +180,30 @@ def exercise(lang: Page, name: str, service: Here, user: User) -> Response:
 @router.get("/book/{lang}/{path:path}")
 async def book(lang: Page, path: str, service: Here) -> Response:
     """A file of the built book; a page that says how to build it where there is none."""
-    base = (service.settings.book / lang).resolve()
-    wanted = path + "index.html" if path == "" or path.endswith("/") else path
-    if "\x00" in wanted or "\\" in wanted:
-        return await run_in_threadpool(missing, service, lang, "not_found", status=404)
-    file = (base / wanted).resolve()
-    if file.is_relative_to(base) and file.is_file():
+    base = service.settings.book / lang
+    file = book_file(base, path)
+    if file is not None:
         return FileResponse(file, headers={"cache-control": "no-cache"})
     why = "not_found" if (base / "index.html").is_file() else "no_book"
     return await run_in_threadpool(missing, service, lang, why, status=404)
+
+
+def book_file(base: Path, path: str) -> Path | None:
+    """The readable file below `base` that `path` names; None for whatever else an address may hold."""
+    wanted = path + "index.html" if path == "" or path.endswith("/") else path
+    if "\x00" in wanted or "\\" in wanted:
+        return None
+    try:
+        root = base.resolve()
+        file = (root / wanted).resolve()
+        inside = file.is_relative_to(root) and file.is_file() and os.access(file, os.R_OK)
+    except (
+        OSError,
+        RuntimeError,
+        UnicodeError,
+    ):  # too long, links in a circle, no UTF-8
+        return None
+    return file if inside else None
 
 
 @router.get("/book/{lang}")
@@ -185,9 +213,30 @@ def book_root(lang: Page) -> Response:
 
 def missing_page(request: Request) -> HTMLResponse:
     """The page for an address that is none, in the language of the address or of the browser."""
-    first = request.url.path.split("/")[1]
-    lang = first if first in LANGS else preferred(request.headers.get("accept-language", ""))
-    return missing(service_of(request), lang, "not_found", status=404)
+    return missing(service_of(request), _language(request), "not_found", status=404)
+
+
+def fault_page(request: Request, status: int) -> HTMLResponse:
+    """The page for a fault of ours; it needs no database, which may be what is at fault."""
+    html = fill(
+        "message.html",
+        _language(request),
+        service_of(request),
+        {},
+        None,
+        path="/",
+        why="fault",
+        counted=False,
+    )
+    return HTMLResponse(html, status, headers={"retry-after": "5"})
+
+
+def _language(request: Request) -> str:
+    """That of the address, else the browser's."""
+    first = request.url.path.removeprefix("/book").split("/")[1:2]
+    if first and first[0] in LANGS:
+        return first[0]
+    return preferred(request.headers.get("accept-language", ""))
 
 
 def missing(service: Service, lang: str, why: str, *, status: int) -> HTMLResponse:

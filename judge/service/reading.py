@@ -108,31 +108,6 @@ class Reader:
             ).all()
         return {f"status:{name}": n for name, n in statuses} | {f"verdict:{name}": n for name, n in verdicts}
 
-    def recent(self, user_id: int, since: float) -> list[float]:
-        """When the learner handed in, from `since` on, oldest first; samples do not count."""
-        query = (
-            select(Submission.created_at)
-            .where(
-                Submission.user_id == user_id,
-                Submission.created_at > since,
-                Submission.samples_only.is_(False),
-            )
-            .order_by(Submission.created_at)
-        )
-        with self._reading() as session:
-            return list(session.scalars(query))
-
-    def unfinished(self, user_id: int) -> int:
-        """How many runs of the learner wait or run."""
-        query = (
-            select(func.count())
-            .select_from(Run)
-            .join(Submission)
-            .where(Submission.user_id == user_id, Run.status != "done")
-        )
-        with self._reading() as session:
-            return session.scalar(query) or 0
-
     def isolation(self, fresh_s: float) -> str | None:
         """How the workers that reported within `fresh_s` isolate; None when there is no worker."""
         query = select(Worker.isolation).where(Worker.heartbeat > self.clock() - fresh_s)

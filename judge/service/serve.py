@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import uuid
@@ -16,6 +19,8 @@ from pathlib import Path
 from types import FrameType
 
 import uvicorn
+from alembic.util import CommandError
+from sqlalchemy.exc import SQLAlchemyError
 
 from judge.exercise_toml import ExerciseError
 from judge.exercises import ROOT, load_exercises
@@ -37,7 +42,8 @@ _START_S = 60.0
 
 def say(key: str, **values: object) -> None:
     """Words for whoever started the service, on standard output, in the language of the locale."""
-    print(t(f"service.{key}", from_locale(os.environ), **values), flush=True)
+    with contextlib.suppress(OSError, ValueError):  # nobody reads it any more; the service goes on
+        print(t(f"service.{key}", from_locale(os.environ), **values), flush=True)
 
 
 class WorkerChild:
@@ -144,12 +150,18 @@ def serve(settings: Settings, *, course: Path = ROOT, worker_command: Sequence[s
     listener = _listen(settings)
     if listener is None:
         return 1
-    settings.var.mkdir(parents=True, exist_ok=True)
-    engine = open_engine(settings.database)
-    migrate(engine)
-    engine.dispose()
-    store = open_store(settings)
-    app = create_app(settings, store, exercises)
+    try:
+        store = _open(settings)
+        app = create_app(settings, store, exercises)
+    except CommandError:
+        listener.close()
+        say("serve_newer", folder=settings.var)
+        return 1
+    except (OSError, ValueError, ImportError, SQLAlchemyError, sqlite3.Error) as error:
+        listener.close()
+        log.fault("data.unusable")
+        say("serve_data", folder=settings.var, reason=_first_line(error))
+        return 1
     worker = WorkerChild(store, worker_command or _worker_command(settings))
     config = uvicorn.Config(
         app,
@@ -160,6 +172,8 @@ def serve(settings: Settings, *, course: Path = ROOT, worker_command: Sequence[s
         lifespan="off",
     )
     server = Server(config, app.state.service.streams, worker)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # a closed terminal; not under nohup
+        signal.signal(signal.SIGHUP, server.handle_exit)
     say("serve_starting")
     worker.start()
     threading.Thread(target=_announce, args=(settings, store, worker, server), daemon=True).start()
@@ -174,6 +188,23 @@ def serve(settings: Settings, *, course: Path = ROOT, worker_command: Sequence[s
         return 1
     say("serve_stopped")
     return 0
+
+
+def _open(settings: Settings) -> Store:
+    """The store of an up-to-date database, in a folder that can be written."""
+    settings.var.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=settings.var):
+        pass
+    engine = open_engine(settings.database)
+    migrate(engine)
+    engine.dispose()
+    return open_store(settings)
+
+
+def _first_line(error: Exception) -> str:
+    """What went wrong, without SQLAlchemy's statement and links."""
+    cause = getattr(error, "orig", None) or error
+    return (str(cause).splitlines() or [type(cause).__name__])[0]
 
 
 def _announce(settings: Settings, store: Store, worker: WorkerChild, server: Server) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Engine, and_, delete, func, select, update
+from sqlalchemy import Engine, and_, delete, func, or_, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, sessionmaker
 
@@ -49,6 +49,20 @@ class Fault:
     result: dict[str, Any]
 
 
+@dataclass(frozen=True)
+class Load:
+    """What a learner asks of the judge at the moment."""
+
+    now: float
+    unfinished: int
+    """Runs that wait or run."""
+    recent: list[float]
+    """When the learner handed in within the last WINDOW_S, oldest first; samples do not count."""
+
+
+WINDOW_S = 60.0
+Admit = Callable[[Load], None]
+"""Raises where the learner has to wait; then nothing is stored."""
 FaultOf = Callable[[int, str], Fault]
 """(exercise, slug) -> the result of a run that the judge could not finish."""
 
@@ -87,14 +101,27 @@ class Store(Reader):
     # --- handing in -------------------------------------------------------------------------
 
     def submit(
-        self, user_id: int, exercise: int, slug: str, source: bytes, *, samples_only: bool, key: str | None
+        self,
+        user_id: int,
+        exercise: int,
+        slug: str,
+        source: bytes,
+        *,
+        samples_only: bool,
+        key: str | None,
+        admit: Admit = lambda load: None,
     ) -> tuple[View, bool]:
-        """Store a submission with its run, queued. Returns it, and whether its `key` is new."""
+        """Store a submission with its run, queued. Returns it, and whether its `key` is new.
+
+        `admit` is asked about a new one, within the transaction: two at once cannot both be the last allowed.
+        """
         try:
             with self._writing.begin() as session:
                 if (seen := self._by_key(session, user_id, key)) is not None:
                     return seen, False
+                session.execute(select(User.id).where(User.id == user_id).with_for_update())
                 now = self.clock()
+                admit(self._load(session, user_id, now))
                 submission = Submission(
                     user_id=user_id,
                     exercise=exercise,
@@ -124,6 +151,21 @@ class Store(Reader):
         where = and_(Submission.user_id == user_id, Submission.key == key)
         row = session.execute(latest().where(where)).first()
         return None if row is None else view_of(*row)
+
+    @staticmethod
+    def _load(session: Session, user_id: int, now: float) -> Load:
+        own = Submission.user_id == user_id
+        unfinished = select(func.count()).select_from(Run).join(Submission).where(own, Run.status != "done")
+        recent = (
+            select(Submission.created_at)
+            .where(
+                own,
+                Submission.samples_only.is_(False),
+                Submission.created_at.between(now - WINDOW_S, now),  # not what a clock put back calls later
+            )
+            .order_by(Submission.created_at)
+        )
+        return Load(now, session.scalar(unfinished) or 0, list(session.scalars(recent)))
 
     @staticmethod
     def _waiting(session: Session, run_id: int) -> int:
@@ -238,11 +280,12 @@ class Store(Reader):
         """Queue again what a dead worker held and what the queue lost. Returns the run ids to enqueue."""
         now = self.clock()
         with self._writing.begin() as session:
-            dead = session.scalars(select(Run).where(Run.status == "running", Run.lease_until < now)).all()
+            # A lease that ends later than any can, or a queueing to come: the clock was put back.
+            expired = or_(Run.lease_until < now, Run.lease_until > now + 2 * self._lease_s)
+            dead = session.scalars(select(Run).where(Run.status == "running", expired)).all()
             again = [run.id for run in dead if self._again(session, run, self._fault(run, fault_of))]
-            lost = session.scalars(
-                select(Run).where(Run.status == "queued", Run.enqueued_at < now - lost_after_s)
-            ).all()
+            forgotten = or_(Run.enqueued_at < now - lost_after_s, Run.enqueued_at > now + lost_after_s)
+            lost = session.scalars(select(Run).where(Run.status == "queued", forgotten)).all()
             for run in lost:
                 run.enqueued_at = now
             return again + [run.id for run in lost]

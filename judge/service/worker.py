@@ -85,7 +85,11 @@ class Worker:
         self._leases.renew_all()
 
     def reap(self) -> None:
-        """Put runs of dead workers, and runs that the queue lost, back into the queue."""
+        """Put runs of dead workers, and runs that the queue lost, back into the queue.
+
+        Its own leases come first: after this machine slept they have expired, though their runs go on.
+        """
+        self._leases.renew_all()
         lost_after = self._settings.enqueue_again_s if len(self._queue) == 0 else math.inf
         for run_id in self._store.reap(fault_of, lost_after_s=lost_after):
             log.event("run.enqueued_again", run=run_id)

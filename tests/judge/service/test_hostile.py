@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import socket
 from typing import Any
 
@@ -17,6 +18,14 @@ BODY = json.dumps({"exercise": 176, "code": "pass"})
 def post(service: Any, content: Any, **headers: str) -> Any:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return service.client.post("/api/v1/submissions", content=content, headers=JSON | named)
+
+
+def exchange(service: Any, request: str, *lines: str, body: bytes = b"") -> bytes:
+    """What a raw request is answered with, to the end of the connection."""
+    head = [f"{request} HTTP/1.1", "Host: localhost", "Connection: close", f"Content-Length: {len(body)}"]
+    with socket.create_connection(("127.0.0.1", service.client.base_url.port), timeout=20) as connection:
+        connection.sendall("\r\n".join([*head, *lines, "", ""]).encode() + body)
+        return b"".join(iter(lambda: connection.recv(65536), b""))
 
 
 def nothing_stored(service: Any) -> bool:
@@ -45,10 +54,31 @@ def test_loopback_names_are_served(idle: Any, name: str) -> None:
         {"sec_fetch_site": "cross-site"},
         {"sec_fetch_site": "same-site"},
         {"sec_fetch_site": "cross-site", "origin": "https://evil.example"},
+        {"sec_fetch_site": "same-origin, cross-site"},
+        {"origin": "http://[::1"},
+        {"origin": "["},
+        {"origin": ""},
     ],
 )
 def test_another_site_cannot_submit(idle: Any, headers: dict[str, str]) -> None:
     refused(post(idle, BODY, **headers), 403, "origin")
+    assert nothing_stored(idle)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("Origin", ("http://localhost", "https://evil.example")),
+        ("Sec-Fetch-Site", ("same-origin", "cross-site")),
+        ("Content-Type", ("application/json", "text/plain")),
+    ],
+)
+def test_a_header_sent_twice_counts_with_both_values(idle: Any, name: str, values: tuple[str, str]) -> None:
+    lines = [f"{name}: {value}" for value in values]
+    if name != "Content-Type":
+        lines.append("Content-Type: application/json")
+    answer = exchange(idle, "POST /api/v1/submissions", *lines, body=BODY.encode())
+    assert answer.startswith((b"HTTP/1.1 403", b"HTTP/1.1 415")), answer[:80]
     assert nothing_stored(idle)
 
 
@@ -77,6 +107,10 @@ def test_source_over_the_limit(idle: Any) -> None:
 def test_body_over_the_limit_is_not_read_to_its_end(idle: Any) -> None:
     answer = idle.client.post("/api/v1/submissions", content=b" " * 10_000_000, headers=JSON)
     refused(answer, 413, "body_size")
+
+    # Who sends everything before reading gets the answer, too, and not a broken connection.
+    raw = exchange(idle, "POST /api/v1/submissions", "Content-Type: application/json", body=b" " * 10_000_000)
+    assert raw.startswith(b"HTTP/1.1 413") and b"body_size" in raw
 
     read = 0
 
@@ -142,6 +176,13 @@ def test_malformed(idle: Any, content: bytes) -> None:
     assert nothing_stored(idle)
 
 
+@pytest.mark.parametrize("name", ["\\ud800", "\\u0000", "{x}", "{0.__class__}", "<b>", "١٧٦", "9" * 4000])
+def test_a_refusal_that_quotes_what_was_sent(idle: Any, name: str) -> None:
+    words = refused(post(idle, f'{{"exercise": "{name}", "code": "x"}}'.encode()), 404, "no_exercise")
+    assert len(words["zh"]) < 200
+    refused(post(idle, f'{{"exercise": 176, "code": "x", "{name}": 1}}'.encode()), 422, "malformed")
+
+
 def test_odd_text_is_kept_as_it_is(service: Any) -> None:
     code = "pass\x00\u2028\ufeff</script>\r\n😀"
     made = service.submit(code).json()
@@ -169,8 +210,27 @@ def test_bad_parameters(idle: Any, path: str) -> None:
 def test_wrong_addresses_and_methods(idle: Any) -> None:
     refused(idle.client.get("/api/v1/nothing"), 404, "not_found")
     refused(idle.client.get("/api/v1/submissions/12345"), 404, "no_submission")
+    for path in ("/api/", "/fr/", "/fr/exercises/176", "/book/fr/"):
+        refused(idle.client.get(path), 404, "not_found")
     refused(idle.client.delete("/api/v1/submissions/1", headers=JSON), 405, "method")
     refused(idle.client.put("/api/v1/submissions", content="{}", headers=JSON), 405, "method")
+
+
+def test_head_answers_as_get_without_a_body(idle: Any) -> None:
+    made = idle.submit("pass").json()
+    for path in (
+        "/",
+        "/zh/",
+        "/en/exercises/176",
+        "/static/base.css",
+        "/api/v1/exercises",
+        "/healthz",
+        "/none",
+    ):
+        head, get = idle.client.head(path), idle.client.get(path)
+        assert (head.status_code, head.content) == (get.status_code, b""), path
+        assert head.headers.get("content-length") == get.headers.get("content-length"), path
+    assert idle.client.head(made["events"]).status_code == 405, "a stream has no end to wait for"
 
 
 @pytest.mark.parametrize(
@@ -186,16 +246,31 @@ def test_wrong_addresses_and_methods(idle: Any) -> None:
         "/book/zh//etc/passwd",
         "/book/zh/%00",
         "/book/zh/link",
+        "/book/zh/folder/server.key",
+        "/book/zh/circle",
+        "/book/zh/circle/x",
+        "/book/zh/pipe",
+        "/book/zh/index.html/x",
+        "/book/zh/%ff",
+        "/book/zh/%ed%a0%80",
+        "/book/zh/%252e%252e/%252e%252e/var/server.key",
+        "/book/zh/" + "a" * 300,
+        "/book/zh/" + "a/" * 3000,
+        "/static/" + "a" * 300,
+        "/static/" + "a/" * 3000,
+        "/static/%252e%252e/app.py",
     ],
+    ids=lambda path: path[:40],
 )
 def test_no_file_outside_is_served(idle: Any, path: str) -> None:
     book = idle.settings.book / "zh"
     book.mkdir(parents=True)
     (book / "index.html").write_text("the book")
     (book / "link").symlink_to(idle.settings.var / "server.key")
-    with socket.create_connection(("127.0.0.1", idle.client.base_url.port), timeout=20) as connection:
-        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
-        answer = b"".join(iter(lambda: connection.recv(65536), b""))
+    (book / "folder").symlink_to(idle.settings.var)
+    (book / "circle").symlink_to(book / "circle")
+    os.mkfifo(book / "pipe")
+    answer = exchange(idle, f"GET {path}")
     assert answer.startswith((b"HTTP/1.1 404", b"HTTP/1.1 4")), answer[:80]
     assert (idle.settings.var / "server.key").read_bytes() not in answer
 

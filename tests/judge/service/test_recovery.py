@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -10,6 +12,7 @@ from typing import Any
 import pytest
 from course import wait_for
 
+from judge.service import db
 from judge.service.db import migrate, open_engine
 from judge.service.judging import fault_of
 from judge.service.store import Fault, Store
@@ -200,3 +203,94 @@ def test_a_restart_keeps_everything(make_service: Any, settings: Any) -> None:
     assert second.client.get(f"/api/v1/submissions/{judged['id']}").json()["verdict"] == "WA"
     second.start_worker()
     assert second.result(waiting["id"])["verdict"] == "AC"
+
+
+def test_a_clock_that_jumps(store: Store, clock: Clock) -> None:
+    """Back by a day: what a dead worker held, and what the queue lost, does not wait for that day."""
+    held, lost = submit(store), submit(store)
+    assert store.claim(held.run_id, "w1") is not None
+    clock.now -= 86400
+    assert store.reap(fault_of, lost_after_s=20) == [held.run_id, lost.run_id]
+    assert store.reap(fault_of, lost_after_s=20) == []
+    loads: list[Any] = []
+    store.submit(
+        held.user_id,
+        176,
+        "double",
+        b"pass",
+        samples_only=False,
+        key=None,
+        admit=lambda load: loads.append(load),
+    )
+    assert (loads[0].unfinished, loads[0].recent) == (2, []), "nobody waits for a time that was put back"
+
+
+def test_a_machine_that_slept_goes_on_with_its_run(make_service: Any, settings: Any) -> None:
+    """Its leases have expired, but the worker that holds them is there: it does not begin anew."""
+    service = make_service(settings)
+    worker = service.start_worker(heartbeat_s=1000.0, reap_s=1000.0)
+    made = service.submit("hold").json()
+    wait_for(lambda: (service.folder / "started-1").exists(), "the run")
+    clock = worker._store.clock
+    worker._store.clock = lambda: clock() + 3600
+    worker.reap()
+    (service.folder / "go").touch()
+    done = service.result(made["id"])
+    assert (done["verdict"], done["attempt"]) == ("AC", 1)
+
+
+def test_thirty_at_once_get_one_result_each_and_no_more_than_the_share(
+    make_service: Any, settings: Any
+) -> None:
+    service = make_service(settings)
+    with ThreadPoolExecutor(30) as pool:
+        answers = list(pool.map(lambda n: service.submit("pass", key=f"key-{n % 15}"), range(30)))
+    assert {answer.status_code for answer in answers} <= {200, 201, 429}
+    made = {answer.json()["id"] for answer in answers if answer.status_code != 429}
+    assert len(made) == settings.unfinished, "two at once cannot both be the last one allowed"
+    refused = [answer for answer in answers if answer.status_code == 429]
+    assert refused and all(answer.json()["error"]["code"] == "queue_share" for answer in refused)
+
+    # Sent again, a submission that was stored is the same one, whatever the limit says.
+    key = next(json.loads(one.request.content)["key"] for one in answers if one.status_code == 201)
+    assert service.submit("pass", key=key).status_code == 200
+    assert service.submit("pass", key="another").status_code == 429
+
+    service.start_worker()
+    for one in made:
+        assert service.result(one)["verdict"] == "AC"
+        kinds = [event["event"] for event in service.events(one)]
+        assert kinds.count("verdict") == kinds.count("running") == 1
+
+
+@pytest.mark.parametrize("how", ["removed", "replaced", "folder"])
+def test_a_database_that_goes_away_acknowledges_nothing(idle: Any, how: str) -> None:
+    """SQLite would write on into the file without a name, and the submission would be lost."""
+    assert idle.submit("pass").status_code == 201
+    file = idle.settings.var / "judge.sqlite3"
+    if how == "folder":
+        idle.settings.var.rename(idle.folder / "elsewhere")
+    else:
+        for part in idle.settings.var.glob("judge.sqlite3*"):
+            part.rename(idle.folder / part.name)
+    if how == "replaced":
+        file.write_bytes(b"not a database" * 500)
+    answer = idle.submit("pass")
+    assert answer.status_code == 503 and answer.json()["error"]["code"] == "fault"
+    assert int(answer.headers["retry-after"]) > 0
+    if how != "removed":
+        assert idle.client.get("/readyz").status_code == 503
+    page = idle.client.get("/zh/exercises/176", headers={"accept": "text/html"})
+    assert page.status_code == 503 and "<h1>没有完成：是我们的问题</h1>" in page.text
+    assert "Traceback" not in page.text and "default-src 'none'" in page.headers["content-security-policy"]
+
+
+def test_a_database_that_stays_locked(make_service: Any, settings: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(db, "BUSY_S", 0.2)
+    service = make_service(settings)
+    with sqlite3.connect(settings.var / "judge.sqlite3", isolation_level=None) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        assert service.submit("pass").status_code == 503
+        assert service.client.get("/zh/").status_code == 200, "reading goes on"
+        other.execute("COMMIT")
+    assert service.submit("pass").status_code == 201

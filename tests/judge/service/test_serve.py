@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +16,8 @@ import httpx
 import pytest
 from course import make_course, wait_for
 
+from judge.service.__main__ import main as command_line
+from judge.service.serve import serve
 from judge.service.settings import Settings
 from judge.service.worker import open_store
 
@@ -160,6 +163,67 @@ def test_a_port_in_use(start: Any) -> None:
     assert other.ends() == 1
     assert f"Port {service.port} is in use" in other.said()
     assert "Traceback" not in other.err.read_text()
+
+
+def spoil(var: Path, how: str) -> None:
+    """Leave in `var` what a disk, a newer version or a slip of the hand leaves there."""
+    if how == "file":
+        var.write_text("not a folder")
+        return
+    var.mkdir()
+    if how == "key":
+        (var / "server.key").write_bytes(b"short")
+    elif how == "newer":
+        with sqlite3.connect(var / "judge.sqlite3") as connection:
+            connection.execute("create table alembic_version (version_num varchar(32))")
+            connection.execute("insert into alembic_version values ('9999')")
+    else:
+        (var / f"{how}.sqlite3").write_bytes(b"not a database" * 500)
+
+
+@pytest.mark.parametrize("how", ["file", "key", "newer", "judge", "queue"])
+@pytest.mark.parametrize("lang", ["zh_CN.UTF-8", "C.UTF-8"])
+def test_data_that_cannot_be_used(tmp_path: Path, capfd: Any, monkeypatch: Any, how: str, lang: str) -> None:
+    monkeypatch.setenv("LC_ALL", lang)
+    var = tmp_path / "var"
+    spoil(var, how)
+    settings = Settings(var=var, port=free_port())
+    assert serve(settings, course=make_course(tmp_path / "course"), worker_command=["false"]) == 1
+    said = capfd.readouterr().out
+    assert str(var) in said and "--var" in said and "Traceback" not in said
+    assert ("newer version" in said or "更新的版本" in said) == (how == "newer")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", settings.port))  # the port is free again
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--port", "x"], ["--port", "٨"], ["--port", "70000"], ["--threads", "0"]]
+)
+def test_arguments_that_make_no_sense(arguments: list[str], capsys: Any) -> None:
+    with pytest.raises(SystemExit) as ended:
+        command_line(["serve", *arguments])
+    assert ended.value.code == 2 and arguments[1] in capsys.readouterr().err
+
+
+def test_ctrl_c_before_it_has_begun(monkeypatch: Any) -> None:
+    def interrupted(*_arguments: Any, **_named: Any) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("judge.service.serve.serve", interrupted)
+    assert command_line(["serve"]) == 130
+
+
+@pytest.mark.slow
+def test_a_closed_terminal_drains_as_ctrl_c_does(start: Any) -> None:
+    """SIGHUP comes, and nobody reads what is printed any more."""
+    service = start().ready()
+    made = service.submit("hold")
+    service.held_by(1)
+    service.process.send_signal(signal.SIGHUP)
+    wait_for(lambda: "Ctrl-C again" in service.said(), "the farewell")
+    (service.folder / "go").touch()
+    assert service.ends() == 0
+    assert start().ready().result(made)["attempt"] == 1
 
 
 def test_without_isolation_it_does_not_start(start: Any) -> None:
