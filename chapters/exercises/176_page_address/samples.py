@@ -1,5 +1,5 @@
 def raised(target, *args):
-    """The class of what the call raises, or None when it returns; subclasses count as what they derive from."""
+    """The class of what the call raises, or None when it returns; a subclass counts as its base."""
     try:
         target(*args)
     except (ValueError, IndexError) as error:
