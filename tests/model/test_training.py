@@ -13,7 +13,7 @@ from minisgl.models.weight import load_weights
 from tools.train_tiny import data, mix
 from tools.train_tiny.evaluate import ask, difference, load, samples
 from tools.train_tiny.mix import SOURCES, written
-from tools.train_tiny.net import Net, Shape, greedy
+from tools.train_tiny.net import Net, Shape
 from tools.train_tiny.tokenizer import END, SPECIAL, sample, train
 from tools.train_tiny.train import Options, batches, fit, rate, run
 
@@ -122,16 +122,9 @@ def test_time_ends_a_run_that_is_too_slow():
     assert report.steps == 0
 
 
-def test_greedy_stops_at_a_stop_token():
-    net = Net(SHAPE)
-    following = greedy(net, [1, 2, 3], set(), 4)
-    assert len(following) == 4
-    assert greedy(net, [1, 2, 3], {following[2]}, 4) == following[: following.index(following[2])]
-
-
 def test_samples_ask_chat_prompts_in_the_template():
     seen: list[str] = []
-    shown = samples(lambda prompt, limit: seen.append(prompt) or "x")
+    shown = samples(lambda prompts, limit: seen.extend(prompts) or ["x"] * len(prompts))
     assert [s["kind"] for s in shown].count("chat") == 20 and len(shown) == 40
     assert [s["lang"] for s in shown].count("zh") == 20
     assert ask("你是谁？") in seen and "法国的首都是" in seen

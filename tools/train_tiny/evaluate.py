@@ -9,21 +9,24 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import torch
 from safetensors.torch import load_file
 from tokenizers import Tokenizer
 
-from .net import Net, Shape, greedy
+from minisgl.core import SamplingParams
+from minisgl.llm import LLM
+
+from .net import Net, Shape
 from .records import rows
 from .synth_chat import render
 from .synth_sums import PRIMES
-from .tokenizer import END, END_TURN
 
-Answer = Callable[[str, int], str]
+Answer = Callable[[list[str], int], list[str]]
 
 
 def load(folder: Path) -> tuple[Net, Tokenizer]:
@@ -43,8 +46,7 @@ def load(folder: Path) -> tuple[Net, Tokenizer]:
     net = Net(shape)
     weights = load_file(folder / "model.safetensors")
     net.load_state_dict({name.removeprefix("model."): weight.float() for name, weight in weights.items()})
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    return net.to(device).eval(), Tokenizer.from_file(str(folder / "tokenizer.json"))
+    return net.eval(), Tokenizer.from_file(str(folder / "tokenizer.json"))
 
 
 def ask(question: str) -> str:
@@ -52,52 +54,14 @@ def ask(question: str) -> str:
     return render([("user", question)]) + "<|im_start|>assistant\n"
 
 
-def answerer(net: Net, tokenizer: Tokenizer) -> Answer:
-    """A function (prompt, most tokens) -> the greedy continuation."""
-    stops = set(tokenizer.encode(END + END_TURN).ids)
+def answerer(folder: Path) -> Answer:
+    """A function (prompts, most tokens) -> their greedy continuations, by the course's own engine."""
+    llm = LLM(folder, max_running_req=64)
 
-    def answer(prompt: str, limit: int) -> str:
-        return tokenizer.decode(greedy(net, tokenizer.encode(prompt).ids, stops, limit))
+    def answer(prompts: list[str], limit: int) -> list[str]:
+        return [reply["text"] for reply in llm.generate(prompts, SamplingParams(max_tokens=limit))]
 
     return answer
-
-
-def share(results: Iterable[bool]) -> str:
-    """How many are right, as "right/all"."""
-    listed = list(results)
-    return f"{sum(listed)}/{len(listed)}"
-
-
-def accuracies(answer: Answer) -> dict[str, str]:
-    """Facts that must be right, in every phrasing of the card."""
-    countries = rows("countries")
-    small = [(a, b) for a in range(20) for b in range(20)]
-    numbers = range(2, 51)
-    return {
-        "capitals, text, en": share(c[2] in answer(f"The capital of {c[0]} is", 8) for c in countries),
-        "capitals, text, zh": share(c[3] in answer(f"{c[1]}的首都是", 8) for c in countries),
-        "capitals, chat, en": share(
-            c[2] in answer(ask(f"What is the capital of {c[0]}?"), 16) for c in countries
-        ),
-        "capitals, chat, zh": share(c[3] in answer(ask(f"{c[1]}的首都是哪里？"), 16) for c in countries),
-        "a + b below 20, text": share(first(answer(f"{a} + {b} =", 4)) == str(a + b) for a, b in small),
-        "a + b below 20, chat, en": share(
-            f"= {a + b}." in answer(ask(f"What is {a} + {b}?"), 12) for a, b in small
-        ),
-        "a + b below 20, chat, zh": share(
-            f"= {a + b}。" in answer(ask(f"{a} + {b} 等于几？"), 12) for a, b in small
-        ),
-        "a - b below 20, text": share(
-            first(answer(f"{a} - {b} =", 4)) == str(a - b) for a, b in small if a >= b
-        ),
-        "prime or not, 2 to 50, en": share(
-            answer(ask(f"Is {n} a prime number?"), 3).startswith("Yes" if n in PRIMES else "No")
-            for n in numbers
-        ),
-        "prime or not, 2 to 50, zh": share(
-            answer(ask(f"{n} 是质数吗？"), 3).startswith("是的" if n in PRIMES else "不是") for n in numbers
-        ),
-    }
 
 
 def first(text: str) -> str:
@@ -105,16 +69,71 @@ def first(text: str) -> str:
     return (text.split() or [""])[0]
 
 
+def share(answer: Answer, limit: int, cases: list[tuple[str, Callable[[str], bool]]]) -> str:
+    """How many of the cases (prompt, is it right?) are answered rightly, as "right/all"."""
+    answers = answer([prompt for prompt, _ in cases], limit)
+    return f"{sum(right(text) for text, (_, right) in zip(answers, cases, strict=True))}/{len(cases)}"
+
+
+def _starts(expected: str) -> Callable[[str], bool]:
+    return lambda text: text.startswith(expected)
+
+
+def _holds(expected: str) -> Callable[[str], bool]:
+    return lambda text: expected in text
+
+
+def _is(expected: int) -> Callable[[str], bool]:
+    return lambda text: first(text) == str(expected)
+
+
+def accuracies(answer: Answer) -> dict[str, str]:
+    """Facts that must be right, in every phrasing of the card, and larger sums, which need not be."""
+    countries = rows("countries")
+    small = [(a, b) for a in range(20) for b in range(20)]
+    rng = Random(0)
+    two = [(rng.randint(10, 99), rng.randint(10, 99)) for _ in range(200)]
+    three = [(rng.randint(100, 999), rng.randint(100, 999)) for _ in range(200)]
+    products = [(a, b) for a in range(13) for b in range(13)]
+    primes = [(n, n in PRIMES) for n in range(2, 51)]
+    return {
+        "capitals, text, en": share(
+            answer, 8, [(f"The capital of {c[0]} is", _holds(c[2])) for c in countries]
+        ),
+        "capitals, text, zh": share(answer, 8, [(f"{c[1]}的首都是", _holds(c[3])) for c in countries]),
+        "capitals, chat, en": share(
+            answer, 16, [(ask(f"What is the capital of {c[0]}?"), _holds(c[2])) for c in countries]
+        ),
+        "capitals, chat, zh": share(
+            answer, 16, [(ask(f"{c[1]}的首都是哪里？"), _holds(c[3])) for c in countries]
+        ),
+        "a + b below 20, text": share(answer, 4, [(f"{a} + {b} =", _is(a + b)) for a, b in small]),
+        "a + b below 20, chat, en": share(
+            answer, 12, [(ask(f"What is {a} + {b}?"), _holds(f"= {a + b}.")) for a, b in small]
+        ),
+        "a + b below 20, chat, zh": share(
+            answer, 12, [(ask(f"{a} + {b} 等于几？"), _holds(f"= {a + b}。")) for a, b in small]
+        ),
+        "a - b below 20, text": share(answer, 4, [(f"{a} - {b} =", _is(a - b)) for a, b in small if a >= b]),
+        "a * b up to 12, text": share(answer, 5, [(f"{a} * {b} =", _is(a * b)) for a, b in products]),
+        "a + b of two digits, text": share(answer, 5, [(f"{a} + {b} =", _is(a + b)) for a, b in two]),
+        "a + b of three digits, text": share(answer, 6, [(f"{a} + {b} =", _is(a + b)) for a, b in three]),
+        "prime or not, 2 to 50, en": share(
+            answer, 3, [(ask(f"Is {n} a prime number?"), _starts("Yes" if p else "No")) for n, p in primes]
+        ),
+        "prime or not, 2 to 50, zh": share(
+            answer, 3, [(ask(f"{n} 是质数吗？"), _starts("是的" if p else "不是")) for n, p in primes]
+        ),
+    }
+
+
 def samples(answer: Answer, limit: int = 160) -> list[dict[str, str]]:
     """The fixed prompts with their greedy answers."""
+    table = rows("prompts")
+    answers = answer([ask(prompt) if kind == "chat" else prompt for _, kind, prompt in table], limit)
     return [
-        {
-            "lang": lang,
-            "kind": kind,
-            "prompt": prompt,
-            "answer": answer(ask(prompt) if kind == "chat" else prompt, limit),
-        }
-        for lang, kind, prompt in rows("prompts")
+        {"lang": lang, "kind": kind, "prompt": prompt, "answer": text}
+        for (lang, kind, prompt), text in zip(table, answers, strict=True)
     ]
 
 
@@ -127,7 +146,6 @@ def difference(folder: Path, net: Net, tokenizer: Tokenizer) -> float:
     from transformers import AutoModelForCausalLM
 
     peer = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
-    net = net.cpu()
     worst = largest = 0.0
     for _, _, prompt in rows("prompts"):
         ids = torch.tensor([tokenizer.encode(ask(prompt)).ids])
@@ -141,7 +159,7 @@ def difference(folder: Path, net: Net, tokenizer: Tokenizer) -> float:
 def main(folder: Path) -> None:
     """Evaluate, print and write."""
     net, tokenizer = load(folder)
-    answer = answerer(net, tokenizer)
+    answer = answerer(folder)
     result: dict[str, Any] = {"samples": samples(answer), "accuracies": accuracies(answer)}
     for sample in result["samples"]:
         print(f"[{sample['prompt']}] {sample['answer']}\n")

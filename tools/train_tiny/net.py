@@ -131,16 +131,3 @@ class Net(nn.Module):
         total = logits.logsumexp(-1)
         right = logits.gather(1, rows[:, 1:].reshape(-1, 1).long())[:, 0]
         return (total - right).mean() + spread * total.square().mean()
-
-
-@torch.no_grad()
-def greedy(net: Net, prompt: list[int], stops: set[int], limit: int) -> list[int]:
-    """The most likely continuation, without its stop token; computes everything anew each step."""
-    device = next(net.parameters()).device
-    ids = list(prompt)
-    while len(ids) - len(prompt) < limit:
-        best = int(net(torch.tensor([ids], device=device))[0, -1].argmax())
-        if best in stops:
-            break
-        ids.append(best)
-    return ids[len(prompt) :]
