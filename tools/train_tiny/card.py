@@ -2,7 +2,7 @@
 
     python -m tools.train_tiny.card evaluation.json report.json... > minisgl/assets/minisgl-tiny/README.md
 
-``evaluation.json`` is written by evaluate.py, a ``report.json`` by each run of train.py; in the order of runs.
+``evaluation.json`` is written by evaluate.py, a ``report.json`` by each run of train.py; first run first.
 """
 
 from __future__ import annotations
