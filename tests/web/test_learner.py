@@ -89,6 +89,6 @@ def test_code_that_does_not_parse(judge_site: Any, visit: Any) -> None:
     learner = visit("zh")
     page = learner.open(judge_site.url + "/zh/exercises/176")
     learner.submit("def page_address(block_table, position, block_size):\n    return (1\n")
-    assert learner.verdict() == "无法判"
+    assert learner.verdict() == "无法评测"
     assert "第 2 行" in page.locator("#verdict").inner_text()
     learner.clean()

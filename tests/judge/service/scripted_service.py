@@ -8,32 +8,39 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from course import ScriptedJudge
-
-from judge.exercises import load_exercises
-from judge.service import log
-from judge.service.serve import serve
-from judge.service.settings import Settings
-from judge.service.worker import NO_ISOLATION, run_worker
-
 
 def main(arguments: list[str]) -> int:
     if arguments[0] == "serve":
-        course, var, port, mode = arguments[1:]
-        command = [sys.executable, __file__, "worker", mode, course, var]
-        settings = Settings(var=Path(var), port=int(port), stream_poll_s=0.02, drain_s=60)
-        return serve(settings, course=Path(course), worker_command=command)
+        return serving(*arguments[1:])
     _, mode, course, var, _, name = arguments
     if mode == "refuse":
-        return NO_ISOLATION
+        return 3  # as judge.service.worker.NO_ISOLATION; the judge is not even loaded
     if mode == "broken":
         return 1
+    return working(mode, course, var, name)
+
+
+def serving(course: str, var: str, port: str, mode: str) -> int:
+    from judge.service.serve import serve
+    from judge.service.settings import Settings
+
+    command = [sys.executable, __file__, "worker", mode, course, var]
+    settings = Settings(var=Path(var), port=int(port), stream_poll_s=0.02, drain_s=60)
+    return serve(settings, course=Path(course), worker_command=command)
+
+
+def working(mode: str, course: str, var: str, name: str) -> int:
+    from course import ScriptedJudge
+
+    from judge.exercises import load_exercises
+    from judge.service import log
+    from judge.service.settings import Settings
+    from judge.service.worker import run_worker
+
     log.set_up()
-    folder = Path(var).parent
-    settings = Settings(var=Path(var), threads=1, reap_s=0.05)
     run_worker(
-        settings,
-        ScriptedJudge(folder),
+        Settings(var=Path(var), threads=1, reap_s=0.05),
+        ScriptedJudge(Path(var).parent),
         load_exercises(Path(course)),
         isolation="weak" if mode == "weak" else "namespaces",
         name=name,

@@ -133,6 +133,7 @@ def test_ctrl_c_drains_and_a_restart_goes_on(start: Any) -> None:
     assert again.result(waiting)["verdict"] == "AC"
 
 
+@pytest.mark.slow
 def test_a_second_ctrl_c_ends_at_once(start: Any) -> None:
     service = start().ready()
     made = service.submit("hold")

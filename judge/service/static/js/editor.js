@@ -3,6 +3,7 @@
 import { by, exercise, h, icon, t, clock } from './dom.js';
 
 const INDENT = '    ';
+const MOST_LINES = 150;
 const KEY = `code:${exercise.id}`;
 const area = by('code');
 const gutter = by('gutter');
@@ -23,9 +24,13 @@ export function focusEditor() {
   area.focus();
 }
 
-/** Typing by script. execCommand is the only way that keeps the browser's undo; setRangeText is the fallback. */
+/**
+ * Typing by script. execCommand is the only way that keeps the browser's undo; setRangeText is the fallback, and for
+ * long texts the rule: execCommand lays the page out for each line and stands still for a minute at some thousand.
+ */
 function insert(text) {
-  const done = text === '' ? document.execCommand('delete') : document.execCommand('insertText', false, text);
+  const long = text.split('\n').length > MOST_LINES;
+  const done = !long && (text === '' ? document.execCommand('delete') : document.execCommand('insertText', false, text));
   if (!done) {
     area.setRangeText(text, area.selectionStart, area.selectionEnd, 'end');
     area.dispatchEvent(new Event('input'));
@@ -98,15 +103,19 @@ function redraw() {
   area.style.height = `${area.scrollHeight}px`;
 }
 
+/** What the browser keeps of this exercise; whatever else stands there, from whoever, is nothing. */
 function stored() {
   try {
-    return JSON.parse(localStorage.getItem(KEY) ?? 'null');
+    const { code: text, at } = JSON.parse(localStorage.getItem(KEY) ?? '{}');
+    return typeof text === 'string' && !Number.isNaN(Date.parse(at)) ? { code: text, at } : null;
   } catch {
     return null;
   }
 }
 
 function save() {
+  clearTimeout(timer);
+  timer = 0; // what is kept may be another window's by the time this one is left
   const now = new Date().toISOString();
   try {
     if (area.value === exercise.starter) localStorage.removeItem(KEY);
@@ -128,10 +137,14 @@ addEventListener('pagehide', () => {
 
 // The same exercise in another window: say so, and let the learner choose.
 addEventListener('storage', (event) => {
-  if (event.key !== KEY || !event.newValue) return;
-  const other = stored();
-  if (!other || other.code === area.value) return;
+  if (event.key !== KEY) return;
+  // Started over there: nothing is kept.
+  const other = event.newValue === null ? { code: exercise.starter, at: new Date().toISOString() } : stored();
   const note = by('other-window');
+  if (!other || other.code === area.value) {
+    note.hidden = true;
+    return;
+  }
   const answer = (take) => {
     note.hidden = true;
     if (take) setCode(other.code);

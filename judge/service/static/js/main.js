@@ -13,9 +13,12 @@ const last = by('last');
 let stopFollowing = () => {};
 let stopSamples = () => {};
 let waiting = null;
+let atHand = null; // the code that is being sent or judged
+let samplesAtHand = null;
 
+/** Beside the buttons, and aloud: a screen reader hears every change, so the same words do not come twice. */
 function say(...parts) {
-  last.replaceChildren(...parts);
+  if (last.textContent !== parts.map((part) => part.textContent).join('')) last.replaceChildren(...parts);
 }
 
 const plain = (look, text, picture = look) => h('span', { class: `${look} tinted` }, icon(picture), h('span', {}, rich(text)));
@@ -23,18 +26,21 @@ const plain = (look, text, picture = look) => h('span', { class: `${look} tinted
 // --- Submitting -------------------------------------------------------------
 
 async function submit() {
-  if (!ready()) return;
   const text = code();
+  if (!ready() || text === atHand) return; // a second click on what is being judged is no second submission
   const send = api.prepare(text, false);
+  atHand = text;
   say(plain('fault', t('sending'), 'wait'));
   let made;
   try {
     made = await untilReached(send);
   } catch (error) {
+    atHand = null;
     refused(error);
     return;
   }
   if (made) watch(made.id, text, true);
+  else if (atHand === text) atHand = null;
 }
 
 function ready() {
@@ -53,34 +59,44 @@ function refused(error) {
 async function untilReached(send) {
   waiting?.();
   let stopped = false;
-  for (;;) {
-    try {
-      return await send();
-    } catch (error) {
-      if (!(error instanceof api.Unreachable)) throw error;
-    }
-    const cancel = h('button', { class: 'btn plain', type: 'button' }, t('cancel'));
-    say(plain('fault', t('unreachable')), cancel);
-    await new Promise((resume) => {
-      const timer = setTimeout(resume, RETRY_MS);
-      waiting = () => {
-        stopped = true;
-        clearTimeout(timer);
-        resume();
-      };
-      cancel.addEventListener('click', () => {
-        waiting();
-        say();
+  let wake = () => {};
+  const stop = () => {
+    stopped = true;
+    wake();
+  };
+  waiting = stop;
+  const giveUp = () => {
+    stop();
+    say();
+  };
+  const cancel = h('button', { class: 'btn plain', type: 'button', click: giveUp }, t('cancel'));
+  try {
+    for (;;) {
+      try {
+        return await send();
+      } catch (error) {
+        if (!(error instanceof api.Unreachable)) throw error;
+      }
+      if (stopped) return null;
+      say(plain('fault', t('unreachable')), cancel);
+      await new Promise((resume) => {
+        const timer = setTimeout(resume, RETRY_MS);
+        wake = () => {
+          clearTimeout(timer);
+          resume();
+        };
       });
-    });
-    waiting = null;
-    if (stopped) return null;
+      if (stopped) return null;
+    }
+  } finally {
+    if (waiting === stop) waiting = null;
   }
 }
 
 /** Follow a submission to its verdict. `fresh`: it was made just now, so its verdict gets the focus. */
 function watch(id, text, fresh) {
   stopFollowing();
+  atHand = text;
   let state = { stage: 'received', live: null };
   let live = new Live();
   const draw = () => {
@@ -111,7 +127,8 @@ function watch(id, text, fresh) {
       live.add(data);
       if (!had) draw();
     },
-    async verdict({ result, attempt }) {
+    verdict({ result, attempt }) {
+      atHand = null;
       show(result, { id, attempt, text });
       if (fresh && code() === text) focusVerdict();
       refresh(open);
@@ -179,6 +196,12 @@ function markAccepted() {
   slot.querySelector('.i')?.remove();
   slot.querySelector('.num').after(icon('check'));
   slot.querySelector('.vh').textContent = t('passed');
+  const number = document.querySelector('.count .num');
+  if (!number) return;
+  const passed = Number(number.firstChild.data) + 1;
+  const total = Number(number.querySelector('.of').textContent.replace(/\D/g, ''));
+  number.firstChild.data = passed;
+  document.querySelector('.count-bar rect').setAttribute('width', `${(100 * passed) / (total || 1)}%`);
 }
 
 /** Show a submission from the list, or follow it when it is not judged yet. */
@@ -196,6 +219,7 @@ async function open(id, fresh = true) {
     return;
   }
   stopFollowing();
+  atHand = null;
   show(one.result, { id, attempt: one.attempt, text: one.code });
   if (fresh) focusVerdict();
 }
@@ -203,13 +227,16 @@ async function open(id, fresh = true) {
 // --- Samples ----------------------------------------------------------------
 
 async function runSamples() {
-  if (!ready()) return;
+  const text = code();
+  if (!ready() || text === samplesAtHand) return;
+  samplesAtHand = text;
   stopSamples();
   samplesRunning();
   let made;
   try {
-    made = await api.prepare(code(), true)();
+    made = await api.prepare(text, true)();
   } catch (error) {
+    samplesAtHand = null;
     samplesIdle();
     if (error instanceof api.Unreachable) say(plain('fault', t('unreachable_samples')));
     else refused(error);
@@ -219,6 +246,7 @@ async function runSamples() {
     made.id,
     (type, { result }) => {
       if (type !== 'verdict') return;
+      samplesAtHand = null;
       showSamples(result, true);
       const failed = result.samples.filter((sample) => !sample.ok).length;
       const total = result.samples.length;
@@ -237,6 +265,7 @@ by('run-samples').addEventListener('click', runSamples);
 document.addEventListener('keydown', (event) => {
   if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.altKey) return;
   event.preventDefault();
+  if (event.repeat) return;
   if (event.shiftKey) runSamples();
   else submit();
 });

@@ -1,0 +1,182 @@
+"""The exercise page in rough hands: odd storage, held keys, huge code, windows left open, paper."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+PAGE = "/en/exercises/176"
+DENIED = """Object.defineProperty(window, 'localStorage', {
+  get() { throw new DOMException('denied', 'SecurityError'); },
+})"""
+FULL = """Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); }"""
+
+
+@pytest.mark.parametrize("how", [DENIED, FULL], ids=["denied", "full"])
+def test_a_browser_that_keeps_nothing(scripted_site: Any, visit: Any, how: str) -> None:
+    learner = visit("en")
+    learner.page.add_init_script(how)
+    page = learner.open(scripted_site.url + PAGE)
+    page.fill("#code", "pass")
+    page.wait_for_selector("#saved >> text=not kept")
+    learner.submit("pass")
+    assert learner.verdict() == "Accepted"
+    page.locator(".top-end > .theme [data-set='dark']").click()
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    learner.clean()
+
+
+def test_storage_that_somebody_else_wrote(scripted_site: Any, visit: Any) -> None:
+    learner = visit("en")
+    page = learner.open(scripted_site.url + PAGE)
+    starter = page.input_value("#code")
+    for kept in ('{"code": 5}', "5", "[]", '{"code": null}', '{"code": "a", "at": "x"}', "{", "null", ""):
+        page.evaluate("(text) => { localStorage['code:176'] = text; localStorage.theme = text; }", kept)
+        page.reload()
+        assert (page.input_value("#code"), page.inner_text("#saved")) == (starter, ""), kept
+    learner.clean()
+
+
+def test_a_held_key_and_a_double_click_submit_once(scripted_site: Any, visit: Any) -> None:
+    learner = visit("en")
+    page = learner.open(scripted_site.url + PAGE)
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
+    page.fill("#code", "hold")
+    page.focus("#code")
+    page.keyboard.down("Control")
+    for _ in range(5):
+        page.keyboard.down("Enter")
+    page.keyboard.up("Enter")
+    page.keyboard.up("Control")
+    page.wait_for_selector(".track .now >> text=unit tests")
+    page.dblclick("#submit")
+    page.evaluate("for (let n = 0; n < 5; n += 1) document.getElementById('run-samples').click()")
+    page.wait_for_selector("#samples >> text=run")
+    (scripted_site.folder / "go").touch()
+    page.wait_for_selector(".verdict.ok")
+    page.wait_for_selector(".sample-list")
+    assert len(sent) == 2, "one submission, one run of the samples"
+    page.click("#submit")
+    page.wait_for_selector("#tries li >> nth=1")
+    learner.clean()
+
+
+def test_long_code_does_not_stop_the_page(scripted_site: Any, visit: Any) -> None:
+    """The browser's way of typing takes time with the square of the lines: minutes here."""
+    learner = visit("en")
+    page = learner.open(scripted_site.url + PAGE)
+    code = "pass\n" * 8000 + "#" + "x" * 20_000
+    page.evaluate("(text) => { document.getElementById('code').value = text; }", code)
+    page.focus("#code")
+    page.keyboard.press("Control+Enter")
+    assert learner.verdict() == "Accepted"
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.click("#start-over")
+    assert page.input_value("#code").startswith("# 176 double")
+    page.reload()
+    page.get_by_role("button", name="Put this code into the editor").click()
+    assert page.input_value("#code") == code
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1440
+    learner.clean()
+
+
+@pytest.mark.parametrize("size", [70_000, 1_000_000])
+def test_code_over_the_limit_is_refused_in_words(scripted_site: Any, visit: Any, size: int) -> None:
+    learner = visit("en")
+    page = learner.open(scripted_site.url + PAGE)
+    page.evaluate("(size) => { document.getElementById('code').value = 'x'.repeat(size); }", size)
+    page.click("#submit")
+    page.wait_for_selector("#last .wrong >> text=kB")
+    page.evaluate("document.getElementById('code').value = 'pass'")
+    page.click("#submit")
+    assert learner.verdict() == "Accepted"
+
+
+def test_a_window_left_open_does_not_undo_the_other(scripted_site: Any, visit: Any) -> None:
+    learner = visit("en")
+    page = learner.open(scripted_site.url + PAGE)
+    page.fill("#code", "old")
+    page.wait_for_selector("#saved >> text=saved")
+    other = page.context.new_page()
+    other.goto(scripted_site.url + PAGE)
+    other.fill("#code", "new")
+    other.wait_for_selector("#saved >> text=saved")
+    page.wait_for_selector("#other-window >> text=another window")
+    other.close()
+    page.goto(scripted_site.url + "/en/")
+    page.goto(scripted_site.url + PAGE)
+    assert page.input_value("#code") == "new"
+
+
+def test_started_over_in_the_other_window(scripted_site: Any, visit: Any) -> None:
+    learner = visit("en")
+    page = learner.open(scripted_site.url + PAGE)
+    starter = page.input_value("#code")
+    page.fill("#code", "mine")
+    page.wait_for_selector("#saved >> text=saved")
+    other = page.context.new_page()
+    other.goto(scripted_site.url + PAGE)
+    other.once("dialog", lambda dialog: dialog.accept())
+    other.click("#start-over")
+    page.get_by_role("button", name="Take the other").click()
+    assert page.input_value("#code") == starter
+
+
+def test_the_status_does_not_say_the_same_twice(scripted_site: Any, visit: Any) -> None:
+    learner = visit("en")
+    page = learner.open(scripted_site.url + PAGE)
+    page.evaluate(
+        """() => {
+          window.said = [];
+          const last = document.getElementById('last');
+          new MutationObserver(() => window.said.push(last.textContent)).observe(last, { childList: true });
+        }"""
+    )
+    learner.submit("stream")
+    page.wait_for_selector(".streams >> text=A page holds tokens.")
+    (scripted_site.folder / "go").touch()
+    page.wait_for_selector(".verdict.ok")
+    said = page.evaluate("window.said")
+    assert said and all(one != following for one, following in pairwise(said))
+
+
+def test_back_and_forward_keep_code_and_verdict(scripted_site: Any, visit: Any) -> None:
+    learner = visit("en")
+    page = learner.open(scripted_site.url + PAGE)
+    learner.submit("pass")
+    learner.verdict()
+    page.fill("#code", "pass  # mine")
+    page.goto(scripted_site.url + "/en/")
+    page.go_back()
+    page.wait_for_selector(".verdict.ok")
+    assert page.input_value("#code") == "pass  # mine"
+    learner.clean()
+
+
+def test_paper_and_forced_colours(scripted_site: Any, visit: Any) -> None:
+    learner = visit("en", forced_colors="active")
+    page = learner.open(scripted_site.url + PAGE)
+    learner.submit("wrong")
+    learner.verdict()
+    page.focus("#submit")
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
+    page.emulate_media(media="print", forced_colors="none")
+    assert page.locator("#submit").is_hidden() and page.locator(".hints button").is_hidden()
+    assert page.locator("#code").is_visible() and page.locator("#verdict-h").is_visible()
+    learner.clean()
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_an_address_full_of_markup(scripted_site: Any, visit: Any, lang: str) -> None:
+    learner = visit(lang)
+    page = learner.page
+    for path in (
+        "<img src=x onerror=alert(1)>",
+        "176?x=<script>alert(1)</script>#<img src=x onerror=alert(1)>",
+    ):
+        page.goto(f"{scripted_site.url}/{lang}/exercises/{path}")
+        assert page.locator("img").count() == 0
+    assert learner.foreign == []
