@@ -21,7 +21,7 @@ def sample_lines(sample: SampleResult, lang: str) -> list[str]:
             if value not in (None, ""):
                 lines.append(f"{INDENT}{t(f'cli.sample_{key}', lang)} {value}")
         if sample.message:
-            lines.append(textwrap.indent(sample.message[lang], INDENT))
+            lines.append(textwrap.indent(sample.message[lang].rstrip(": ："), INDENT))
     if sample.stdout:
         lines.append(textwrap.indent(sample.stdout.rstrip("\n"), f"{INDENT}| "))
     return lines

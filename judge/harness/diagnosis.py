@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from judge.harness.local import load_target, run_local
@@ -15,7 +16,9 @@ def diagnose(
 ) -> Diagnosis | None:
     """The mutant that fails the same cases by the same rules; equal outputs decide between several.
 
-    ``outcomes`` and ``expected`` belong together, case by case. None when all passed or no mutant matches.
+    Without equal outputs the first failure has to read alike, numbers and exceptions aside: a hint that is
+    not true is worse than none. ``outcomes`` and ``expected`` belong together, case by case. None when all
+    passed or no mutant matches.
     """
     if all(outcome.verdict is Verdict.AC for outcome in outcomes):
         return None
@@ -27,8 +30,15 @@ def diagnose(
         if all(same_output(mine, his) for mine, his in zip(outcomes, theirs, strict=True)):
             best = mutant
             break
-        best = best or mutant
+        if best is None and _first_sentence(theirs) == _first_sentence(outcomes):
+            best = mutant
     return Diagnosis(best.letter, best.zh, best.en) if best else None
+
+
+def _first_sentence(outcomes: Sequence[Outcome]) -> str:
+    """What the first failure says in English, without its numbers and names of exceptions."""
+    said = next((outcome.text["en"] for outcome in outcomes if outcome.text), "")
+    return re.sub(r"\d+|\w+Error", "", said)
 
 
 def mutant_outcomes(

@@ -131,8 +131,8 @@ MUTANTS = [
     Mutant(
         "a",
         instead(_RIGHT, "block_table[logical]", "sorted(block_table)[logical]"),
-        zh="物理块不必有序，按表取。",
-        en="Pages need no order; follow the table.",
+        zh="物理块不必有序，要按块表取。",
+        en="Physical blocks are in no order: look them up in the block table.",
     ),
     Mutant(
         "b",

@@ -150,8 +150,8 @@ MUTANTS = [
     Mutant(
         "a",
         instead(_RIGHT, '"prefix_lock_ref": lock_ref', '"prefix_lock_ref": 0'),
-        zh="正在使用，应继承锁计数。",
-        en="A running request uses it; inherit.",
+        zh="公共节点也有请求正在用，应继承锁计数。",
+        en="A running request uses the shared node, too: it inherits the lock count.",
     ),
     Mutant(
         "b",
@@ -162,8 +162,8 @@ MUTANTS = [
     Mutant(
         "c",
         instead(_RIGHT, '"new_suffix": query_tokens[shared:]', '"new_suffix": query_tokens[common:]'),
-        zh="未对齐部分要归入新后缀。",
-        en="The unaligned part belongs to it, too.",
+        zh="相同但不满一页的那几个 token 要归入 new_suffix。",
+        en="The equal tokens that fill no page belong to new_suffix.",
     ),
     Mutant(
         "d",

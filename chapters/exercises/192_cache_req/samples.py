@@ -104,7 +104,8 @@ def test_locked_prefix_is_left_alone(target):
     req = request(manager, 1, numbers(50, 59), locations)
     target(manager, req, finished=True)
     assert free_pages(manager) == [8, 12, 16, 20, 24, 28], (
-        "A 段在请求开始之前就在缓存里，不归这个请求归还。\n"
-        "Region A was in the cache before the request began; it is not this request's to give back."
+        "只归还尾页 8：A 段（页 0）在请求开始之前就在缓存里，C 段（页 4）刚移交给缓存。\n"
+        "Only the tail, page 8, is to be given back: region A, page 0, was in the cache before the request "
+        "began, and region C, page 4, is the cache's now."
     )
     manager.check_integrity()
