@@ -6,7 +6,6 @@ import gc
 import math
 import os
 import signal
-import sys
 import threading
 import uuid
 from collections.abc import Callable, Mapping
@@ -146,6 +145,7 @@ def run_worker(
 
 
 def _wait_for_end_of_input(ended: threading.Event) -> None:
-    while sys.stdin.buffer.read(1):
+    # not sys.stdin: a thread that waits in a buffered read breaks the interpreter's shutdown
+    while os.read(0, 1):
         pass
     ended.set()

@@ -127,6 +127,7 @@ def test_ctrl_c_drains_and_a_restart_goes_on(start: Any) -> None:
     wait_for(lambda: "Ctrl-C again" in service.said(), "the farewell")
     (service.folder / "go").touch()
     assert service.ends() == 0
+    assert "Fatal Python error" not in service.said()
     assert not alive(worker)
     again = start().ready()
     assert again.result(at_hand)["attempt"] == 1
