@@ -10,14 +10,15 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import httpx
 import pytest
+from sqlalchemy.exc import OperationalError
 from course import make_course, wait_for
 
 from judge.service.__main__ import main as command_line
-from judge.service.serve import serve
+from judge.service.serve import WorkerChild, serve
 from judge.service.settings import Settings
 from judge.service.worker import open_store
 
@@ -127,7 +128,7 @@ def test_ctrl_c_drains_and_a_restart_goes_on(start: Any) -> None:
     wait_for(lambda: "Ctrl-C again" in service.said(), "the farewell")
     (service.folder / "go").touch()
     assert service.ends() == 0
-    assert "Fatal Python error" not in service.said()
+    assert "Fatal Python error" not in service.err.read_text()
     assert not alive(worker)
     again = start().ready()
     assert again.result(at_hand)["attempt"] == 1
@@ -232,6 +233,17 @@ def test_without_isolation_it_does_not_start(start: Any) -> None:
     service = start("refuse")
     assert service.ends() == 3
     assert "--accept-weak-isolation" in service.said() and "Traceback" not in service.err.read_text()
+
+
+def test_a_worker_is_started_again_though_the_database_is_gone(capfd: Any) -> None:
+    class Gone:
+        def drop_worker(self, _name: str) -> None:
+            raise OperationalError("delete", {}, Exception("disk I/O error"))
+
+    child = WorkerChild(cast(Any, Gone()), ["false"])
+    child.start()
+    assert child.broken.wait(60), "it ended three times, so it was started three times"
+    assert capfd.readouterr().out.count("\n") == 2
 
 
 def test_a_worker_that_never_starts_ends_the_service(start: Any) -> None:
