@@ -83,7 +83,7 @@ class WorkerChild:
                 )
                 self._process = process
             status = process.wait()
-            self._store.drop_worker(name)
+            self._drop(name)
             if self._ending.is_set():
                 return
             if status == NO_ISOLATION:
@@ -96,6 +96,13 @@ class WorkerChild:
                 return
             say("serve_worker")
             self._ending.wait(_BACKOFF_S[min(failures, len(_BACKOFF_S) - 1)])
+
+    def _drop(self, name: str) -> None:
+        """Give up the leases of a worker that ended; where that fails, they run out by themselves."""
+        try:
+            self._store.drop_worker(name)
+        except SQLAlchemyError:
+            log.fault("worker.not_dropped")
 
     def stop(self, drain_s: float) -> None:
         """Let the runs at hand end, at most `drain_s` long; what is left is judged after the next start."""
@@ -217,7 +224,8 @@ def _announce(settings: Settings, store: Store, worker: WorkerChild, server: Ser
             return
         if worker.broken.is_set():
             break
-        isolation = store.isolation(settings.worker_fresh_s)
+        with contextlib.suppress(SQLAlchemyError):  # busy: asked again
+            isolation = store.isolation(settings.worker_fresh_s)
         if isolation is not None and server.started:
             break
     if server.should_exit:

@@ -11,6 +11,8 @@ import uuid
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from sqlalchemy.exc import SQLAlchemyError
+
 from judge.exercises import Exercise
 from judge.service import log
 from judge.service.db import open_engine
@@ -108,7 +110,10 @@ class Worker:
         for keeper in self._keepers:
             if keeper.is_alive():
                 keeper.join()
-        self._store.drop_worker(self.name)
+        try:
+            self._store.drop_worker(self.name)
+        except SQLAlchemyError:  # no result depends on it
+            log.fault("worker.not_dropped")
         log.event("worker.stopped", worker=self.name)
 
 

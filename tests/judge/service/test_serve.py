@@ -14,8 +14,8 @@ from typing import Any, cast
 
 import httpx
 import pytest
-from sqlalchemy.exc import OperationalError
 from course import make_course, wait_for
+from sqlalchemy.exc import OperationalError
 
 from judge.service.__main__ import main as command_line
 from judge.service.serve import WorkerChild, serve
