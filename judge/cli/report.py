@@ -7,7 +7,7 @@ import textwrap
 from judge.cli import workspace
 from judge.exercises import Exercise
 from judge.i18n import t
-from judge.types import EngineResult, Event, GroupResult, RunResult, SampleResult, Verdict
+from judge.types import EngineResult, Event, RunResult, SampleResult, Verdict
 
 INDENT = "    "
 
@@ -27,12 +27,18 @@ def sample_lines(sample: SampleResult, lang: str) -> list[str]:
     return lines
 
 
-def group_line(group: GroupResult, lang: str) -> str:
+def samples_lines(samples: list[SampleResult], lang: str) -> list[str]:
+    """Samples in full where one of them failed or printed something; else one line for all."""
+    if samples and all(sample.ok and not sample.stdout for sample in samples):
+        return [f"  ✓ {t('cli.samples', lang)}  {len(samples)}/{len(samples)}"]
+    return [line for sample in samples for line in sample_lines(sample, lang)]
+
+
+def group_line(title: str, verdict: str | None, passed: int, total: int, lang: str) -> str:
     """One group of hidden cases; the cases themselves stay unseen."""
-    if group.verdict is None:
-        return f"  - {group.title[lang]}  {t('cli.not_run', lang)}"
-    mark = "✓" if group.verdict is Verdict.AC else "✗"
-    return f"  {mark} {group.title[lang]}  {group.passed}/{group.total}  {group.verdict}"
+    if verdict is None:
+        return f"  - {title}  {t('cli.not_run', lang)}"
+    return f"  {'✓' if verdict == Verdict.AC else '✗'} {title}  {passed}/{total}  {verdict}"
 
 
 def text_lines(engine: EngineResult, *, first: int = 0) -> list[str]:
@@ -74,13 +80,17 @@ def verdict_lines(exercise: Exercise, result: RunResult, lang: str) -> list[str]
     return lines
 
 
-def result_lines(exercise: Exercise, result: RunResult, lang: str, *, first_text: int = 0) -> list[str]:
-    """The whole run; texts before `first_text` have been shown already."""
-    lines = text_lines(result.engine, first=first_text) if result.engine is not None else []
-    lines += [line for sample in result.samples for line in sample_lines(sample, lang)]
-    lines += [group_line(group, lang) for group in result.groups]
+def result_lines(
+    exercise: Exercise, result: RunResult, lang: str, *, first_group: int = 0, first_text: int = 0
+) -> list[str]:
+    """The whole run; groups before `first_group` and texts before `first_text` have been shown already."""
+    lines = []
+    for group in result.groups[first_group:]:
+        lines.append(group_line(group.title[lang], group.verdict, group.passed, group.total, lang))
     if result.engine is not None:
+        lines += text_lines(result.engine, first=first_text)
         lines.append(engine_line(result.engine, lang))
+    lines += samples_lines(result.samples, lang)
     return [*lines, "", *verdict_lines(exercise, result, lang)]
 
 
@@ -89,6 +99,7 @@ class Report:
 
     def __init__(self, exercise: Exercise, file: str, lang: str, *, quiet: bool) -> None:
         self.exercise, self.file, self.lang, self.quiet = exercise, file, lang, quiet
+        self._groups = 0
         self._streamed = False
 
     def _say(self, line: str = "") -> None:
@@ -104,18 +115,24 @@ class Report:
             self._say(t("cli.weak", lang))
 
     def event(self, event: Event) -> None:
-        """The first prompt's text, as it comes; the others grow beside it and are shown at the end."""
+        """Groups and the text of the first prompt, as they come; the other texts are shown at the end."""
         data = event.data
-        if self.quiet or event.type != "token" or data["request"] != 0:
+        if self.quiet:
             return
-        if not self._streamed:
-            self._streamed = True
-            print(f"  › {data['prompt'].strip()}\n{INDENT}", end="")
-        print(data["text"].replace("\n", f"\n{INDENT}"), end="", flush=True)
+        if event.type == "group":
+            self._groups += 1
+            title = data["title"][self.lang]
+            self._say(group_line(title, data["verdict"], data["passed"], data["total"], self.lang))
+        elif event.type == "token" and data["request"] == 0:
+            if not self._streamed:
+                self._streamed = True
+                print(f"  › {data['prompt'].strip()}\n{INDENT}", end="")
+            print(data["text"].replace("\n", f"\n{INDENT}"), end="", flush=True)
 
     def end(self, result: RunResult) -> None:
         """The verdict and all that led to it."""
         if self._streamed:
             self._say()
-        for line in result_lines(self.exercise, result, self.lang, first_text=int(self._streamed)):
+        shown = {"first_group": self._groups, "first_text": int(self._streamed)}
+        for line in result_lines(self.exercise, result, self.lang, **shown):
             self._say(line)
