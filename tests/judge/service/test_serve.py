@@ -188,6 +188,7 @@ def spoil(var: Path, how: str) -> None:
 @pytest.mark.parametrize("lang", ["zh_CN.UTF-8", "C.UTF-8"])
 def test_data_that_cannot_be_used(tmp_path: Path, capfd: Any, monkeypatch: Any, how: str, lang: str) -> None:
     monkeypatch.setenv("LC_ALL", lang)
+    monkeypatch.setattr("judge.service.log.set_up", lambda: None)  # it would outlive this test
     var = tmp_path / "var"
     spoil(var, how)
     settings = Settings(var=var, port=free_port())
