@@ -149,7 +149,7 @@ def _composed(
     elif run is not None and run.message is not None:
         message, line = run.message, run.line
     else:
-        message = accepted_text(unit, run.result.tokens if run else None)
+        message = accepted_text(unit, run.result.tokens if run else None, has_engine=has_engine)
     share = UNIT_SHARE if has_engine else 1.0
     score = share * unit.score
     if run is not None and run.result.verdict is Verdict.AC:

@@ -44,10 +44,11 @@ def samples_text(samples: list[SampleResult]) -> Text:
     return both("verdict.samples_fail", failed=len(failed), total=len(samples), title=failed[0].title)
 
 
-def accepted_text(unit: UnitResult, tokens: int | None) -> Text:
-    """``tokens``: how many the engine wrote as the reference; None when it did not run."""
+def accepted_text(unit: UnitResult, tokens: int | None, *, has_engine: bool) -> Text:
+    """``tokens``: how many the engine wrote as the reference; None when it did not run, or has no part."""
     if tokens is None:
-        return both("verdict.ac_unit", passed=unit.passed, total=unit.total)
+        key = "verdict.ac_no_engine" if has_engine else "verdict.ac_unit"
+        return both(key, passed=unit.passed, total=unit.total)
     return both("verdict.ac", passed=unit.passed, total=unit.total, tokens=tokens)
 
 

@@ -85,7 +85,7 @@ def main() -> None:
     if VENV.exists() and not PYTHON.exists():
         shutil.rmtree(VENV)
     try:
-        venv.create(VENV, with_pip=True, clear=False, system_site_packages=torch == "system")
+        venv.create(VENV, with_pip=True, symlinks=os.name != "nt", system_site_packages=torch == "system")
     except subprocess.CalledProcessError:
         sys.exit(
             "setup: this Python cannot make an environment with pip. On Debian: apt-get install python3-venv"

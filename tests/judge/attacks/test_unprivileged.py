@@ -50,7 +50,7 @@ def test_attacks_as_nobody():
     view = {"/mnt/python": sys.base_prefix, "/mnt/repo": str(ROOT)}
     for number, folder in enumerate(boot.package_folders()):
         view[f"/mnt/site{number}/site-packages"] = folder
-    python = Path(sys.executable).resolve().relative_to(sys.base_prefix)
+    python = Path(sys._base_executable).resolve().relative_to(Path(sys.base_prefix).resolve())
     argv = [
         str(Path("/mnt/python", python)), "-m", "pytest", "tests/judge/attacks", "-q", "-x", "-k", f"{CHOSEN} or (test_54 and base)",
         "-p", "no:cacheprovider", "--basetemp=/mnt/tmp/pytest",
