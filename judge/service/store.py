@@ -308,11 +308,13 @@ class Store(Reader):
             row.pid, row.isolation, row.heartbeat = pid, isolation, now
 
     def drop_worker(self, worker: str) -> None:
-        """A worker is gone: what it held has no lease any more, so the next reaping queues it again."""
+        """A worker is gone: what it held is nobody's, so the next reaping queues it again."""
         with self._writing.begin() as session:
             session.execute(delete(Worker).where(Worker.id == worker))
             session.execute(
-                update(Run).where(Run.worker == worker, Run.status == "running").values(lease_until=0.0)
+                update(Run)
+                .where(Run.worker == worker, Run.status == "running")
+                .values(lease_until=0.0, claim=None)
             )
 
 

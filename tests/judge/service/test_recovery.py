@@ -118,8 +118,10 @@ def test_what_the_queue_lost_is_put_in_again(store: Store, clock: Clock) -> None
 def test_a_dropped_worker_loses_its_leases_at_once(store: Store) -> None:
     view, other = submit(store), submit(store)
     store.report_worker("w1", 1, "weak")
-    assert store.claim(view.run_id, "w1") and store.claim(other.run_id, "w2")
+    held = store.claim(view.run_id, "w1")
+    assert held and store.claim(other.run_id, "w2")
     store.drop_worker("w1")
+    assert store.renew(held) is False, "if it lives on after all, it writes nothing"
     assert store.reap(fault_of, lost_after_s=1e9) == [view.run_id]
     assert store.isolation(60) is None
 
