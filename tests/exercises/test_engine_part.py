@@ -18,8 +18,8 @@ UNSEEN = {
     "page_address": "acde",
     # the adapter's pool holds all requests, each at its target but for its next tokens
     "continuous_step": "abcdef",
-    # the adapter takes the cut and the lock count; after a difference these prompts do not agree again
-    "radix_split": "cd",
+    # the adapter takes the cut and the lock count, not the suffixes
+    "radix_split": "c",
     # nothing evicts between the unlock and the insertion
     "cache_req": "c",
     "try_allocate_one": "",
