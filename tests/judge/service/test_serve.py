@@ -220,7 +220,11 @@ def test_ctrl_c_before_it_has_begun(monkeypatch: Any) -> None:
 @pytest.mark.slow
 def test_a_closed_terminal_drains_as_ctrl_c_does(start: Any) -> None:
     """SIGHUP comes, and nobody reads what is printed any more."""
-    service = start().ready()
+    inherited = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup it is rightly ignored
+    try:
+        service = start().ready()
+    finally:
+        signal.signal(signal.SIGHUP, inherited)
     made = service.submit("hold")
     service.held_by(1)
     service.process.send_signal(signal.SIGHUP)
