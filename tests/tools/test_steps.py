@@ -27,7 +27,7 @@ def root(tmp_path: Path) -> Path:
         "minisgl/b.py": "two = 2\n",
         "examples/ch02_two.py": "from minisgl.a import value\n\nprint(value)\n",
         "tests/examples/ch02_two.txt": "2\n",
-        "tests/chapters/test_ch01_one.py": "from minisgl.a import value\n\ndef test_it(): assert value == 1\n",
+        "tests/chapters/test_ch01_one.py": "from minisgl.a import value\ndef test_it(): assert value == 1\n",
     }
     for name, text in files.items():
         path = tmp_path / name
