@@ -40,11 +40,19 @@ def parse_bool(text: str) -> bool:
     raise ValueError("expected 1 or 0")
 
 
+def parse_kernels(text: str) -> str:
+    """`auto` or `torch`. ValueError otherwise."""
+    if text not in ("auto", "torch"):
+        raise ValueError("expected auto or torch")
+    return text
+
+
 class Env:
     """All settings, as attributes."""
 
     def __init__(self) -> None:
         self.DISABLE_OVERLAP_SCHEDULING = EnvVar("DISABLE_OVERLAP_SCHEDULING", False, parse_bool)
+        self.KERNELS = EnvVar("KERNELS", "auto", parse_kernels)  # "torch": no Triton, also on a GPU
 
 
 ENV = Env()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from minisgl.env import ENV, EnvVar, parse_bool
+from minisgl.env import ENV, EnvVar, parse_bool, parse_kernels
 
 
 @pytest.mark.parametrize(
@@ -29,3 +29,12 @@ def test_nonsense_names_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_overlap_switch_exists() -> None:
     assert ENV.DISABLE_OVERLAP_SCHEDULING.name == "MINISGL_DISABLE_OVERLAP_SCHEDULING"
     assert isinstance(ENV.DISABLE_OVERLAP_SCHEDULING.value, bool)
+
+
+def test_kernels_are_automatic_or_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ENV.KERNELS.name == "MINISGL_KERNELS"
+    monkeypatch.setenv("MINISGL_SWITCH", "torch")
+    assert EnvVar("SWITCH", "auto", parse_kernels).value == "torch"
+    monkeypatch.setenv("MINISGL_SWITCH", "cuda")
+    with pytest.raises(ValueError, match="expected auto or torch"):
+        EnvVar("SWITCH", "auto", parse_kernels)
