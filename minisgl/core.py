@@ -16,6 +16,7 @@ from .utils import is_int, is_number
 if TYPE_CHECKING:
     from .attention import BaseAttnBackend, BaseAttnMetadata
     from .kvcache import BaseCacheHandle, BaseKVCachePool
+    from .moe import BaseMoeBackend
 
 
 @dataclass(frozen=True)
@@ -166,6 +167,7 @@ class Context:
     # set by the engine
     page_table: torch.Tensor = field(init=False)  # int32 [rows, positions], token locations
     attn_backend: BaseAttnBackend = field(init=False)
+    moe_backend: BaseMoeBackend = field(init=False)
     kv_cache: BaseKVCachePool = field(init=False)
     _batch: Batch | None = field(default=None, init=False)
 

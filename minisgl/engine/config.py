@@ -9,6 +9,7 @@ from typing import TypeAlias
 import torch
 
 from ..models import ModelConfig
+from ..moe import MOE_BACKENDS
 from ..utils import check_count, is_int, is_number
 
 # A name (`minisgl-tiny`, `smollm2`), a folder, a hub id; or a model in memory, weights in Hugging Face names.
@@ -33,6 +34,7 @@ class EngineConfig:
     num_page_override: int | None = None  # pages of the KV pool, instead of what memory allows
     max_seq_len_override: int | None = None  # longest sequence, instead of what the model allows
     attention_backend: str = "auto"
+    moe_backend: str = "auto"  # one of MOE_BACKENDS
     seed: int = 42  # of requests that bring no seed of their own
 
     def __post_init__(self) -> None:
@@ -57,6 +59,10 @@ class EngineConfig:
             isinstance(self.dtype, torch.dtype) and self.dtype.is_floating_point
         ):
             raise ValueError(f"dtype must be a floating-point type such as torch.float32, not {self.dtype!r}")
+        if self.moe_backend not in MOE_BACKENDS:
+            raise ValueError(
+                f"moe_backend must be one of {', '.join(MOE_BACKENDS)}, not {self.moe_backend!r}"
+            )
         self._check_device()
 
     def _check_device(self) -> None:

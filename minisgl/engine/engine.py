@@ -18,9 +18,9 @@ from ..models import (
     create_model,
     fill_model,
     load_weights,
-    merge_projections,
     resolve_model,
 )
+from ..moe import create_moe_backend
 from ..utils import align_up, cdiv
 from ..utils.memory import available_memory
 from .config import EngineConfig
@@ -90,6 +90,7 @@ class Engine:
         if isinstance(config.model, tuple):
             self.model_config, state_dict = config.model
         else:
+            state_dict = {}
             self.model_path = resolve_model(config.model)
             self.model_config = ModelConfig.from_folder(self.model_path)
         max_position = self.model_config.rotary_config.max_position
@@ -101,13 +102,11 @@ class Engine:
 
         free_before = self._free_memory()
         self.model = create_model(self.model_config, self.device, self.dtype)
-        if self.model_path is None:
-            moved = ((name, tensor.to(self.device, self.dtype)) for name, tensor in state_dict.items())
-            pairs, origin = merge_projections(moved), "the state dict"
-        else:
-            pairs, origin = load_weights(self.model_path, self.device, self.dtype), str(self.model_path)
+        source = self.model_path or state_dict
+        pairs = load_weights(source, self.device, self.dtype, num_experts=self.model_config.num_experts)
         if on_cpu and self.dtype == torch.float32:
             pairs = column_major(pairs)
+        origin = str(self.model_path or "the state dict")
         fill_model(self.model, pairs, tied=self.model_config.tie_word_embeddings, origin=origin)
 
         self.num_pages = self._plan_num_pages(config, free_before, longest)
@@ -131,6 +130,7 @@ class Engine:
         self.ctx.page_table = self.page_table
         self.ctx.kv_cache = self.kv_cache
         self.ctx.attn_backend = self.attn_backend
+        self.ctx.moe_backend = create_moe_backend(config.moe_backend, self.device)
 
     @torch.inference_mode()
     def forward_batch(self, batch: Batch, args: BatchSamplingArgs) -> ForwardOutput:

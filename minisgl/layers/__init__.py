@@ -4,7 +4,14 @@ from .activation import silu_and_mul
 from .attention import AttentionLayer
 from .base import BaseOP, OPList, StateLessOP
 from .embedding import ParallelLMHead, VocabParallelEmbedding
-from .linear import LinearColParallelMerged, LinearOProj, LinearQKVMerged, LinearRowParallel
+from .linear import (
+    LinearColParallelMerged,
+    LinearOProj,
+    LinearQKVMerged,
+    LinearReplicated,
+    LinearRowParallel,
+)
+from .moe import MoELayer
 from .norm import RMSNorm, RMSNormFused
 from .rotary import RotaryEmbedding, apply_rope, yarn_cos_sin
 
@@ -14,7 +21,9 @@ __all__ = [
     "LinearColParallelMerged",
     "LinearOProj",
     "LinearQKVMerged",
+    "LinearReplicated",
     "LinearRowParallel",
+    "MoELayer",
     "OPList",
     "ParallelLMHead",
     "RMSNorm",

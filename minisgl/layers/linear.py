@@ -27,6 +27,10 @@ class _Linear(BaseOP):
         return F.linear(x, self.weight, self.bias)
 
 
+class LinearReplicated(_Linear):
+    """A matrix that every rank has whole, as the small one of a router."""
+
+
 class LinearColParallelMerged(_Linear):
     """Several output-cut matrices as one, so that the input is read once: outputs side by side."""
 

@@ -69,10 +69,18 @@ class ModelConfig:
     mlp_bias: bool = False
     dtype: torch.dtype = torch.float32  # of the checkpoint
     eos_token_ids: tuple[int, ...] = ()
+    # mixture of experts; 0 experts: every layer has one feed-forward network of intermediate_size
+    num_experts: int = 0
+    num_experts_per_tok: int = 0  # experts that each token goes through
+    moe_intermediate_size: int = 0  # of each expert
+    norm_topk_prob: bool = False  # the chosen experts' weights are made to sum to 1
+    decoder_sparse_step: int = 1  # every so many layers one has experts, the last of them
+    mlp_only_layers: tuple[int, ...] = ()  # layers that have none in any case
 
     def __post_init__(self) -> None:
         for name in _COUNTS:
             check_count(name, getattr(self, name))
+        self._check_experts()
         if self.num_qo_heads % self.num_kv_heads:
             raise ValueError(
                 f"{self.num_qo_heads} query heads cannot share {self.num_kv_heads} key/value heads evenly"
@@ -81,6 +89,30 @@ class ModelConfig:
             raise ValueError(f"rms_norm_eps must be a small number, not {self.rms_norm_eps!r}")
         if not all(is_int(token) for token in self.eos_token_ids):
             raise ValueError(f"end-of-sequence tokens must be integers, not {list(self.eos_token_ids)}")
+
+    def _check_experts(self) -> None:
+        check_count("decoder_sparse_step", self.decoder_sparse_step)
+        if not all(is_int(layer) for layer in self.mlp_only_layers):
+            raise ValueError(f"mlp_only_layers must be integers, not {list(self.mlp_only_layers)}")
+        if self.num_experts == 0:
+            return
+        for name in ("num_experts", "num_experts_per_tok", "moe_intermediate_size"):
+            check_count(name, getattr(self, name))
+        if self.num_experts_per_tok > self.num_experts:
+            raise ValueError(
+                f"num_experts_per_tok {self.num_experts_per_tok} is above the {self.num_experts} experts"
+            )
+
+    @property
+    def is_moe(self) -> bool:
+        """Whether the model has experts, in some layers at least."""
+        return any(self.has_experts(layer) for layer in range(self.num_layers))
+
+    def has_experts(self, layer: int) -> bool:
+        """Whether a layer's feed-forward network is a mixture of experts."""
+        if self.num_experts == 0 or layer in self.mlp_only_layers:
+            return False
+        return (layer + 1) % self.decoder_sparse_step == 0
 
     @property
     def kv_elements_per_token(self) -> int:
@@ -119,12 +151,13 @@ class ModelConfig:
                 rms_norm_eps=config["rms_norm_eps"],
                 rotary_config=_rotary_config(config, head_dim),
                 tie_word_embeddings=_flag(config, "tie_word_embeddings"),
-                qk_norm=architecture == "Qwen3ForCausalLM",
+                qk_norm=architecture in ("Qwen3ForCausalLM", "Qwen3MoeForCausalLM"),
                 qkv_bias=_BIAS_OF_QKV[architecture] or attention_bias,
                 o_bias=attention_bias,
                 mlp_bias=_flag(config, "mlp_bias"),
                 dtype=_dtype(config.get("dtype") or config.get("torch_dtype")),
                 eos_token_ids=_token_ids(config.get("eos_token_id")),
+                **(_experts(config) if architecture == "Qwen3MoeForCausalLM" else {}),
             )
         except KeyError as error:
             raise ValueError(f"the model's config lacks {error.args[0]!r}") from error
@@ -167,6 +200,7 @@ _BIAS_OF_QKV = {
     "MistralForCausalLM": False,
     "Qwen2ForCausalLM": True,
     "Qwen3ForCausalLM": False,
+    "Qwen3MoeForCausalLM": False,
 }
 SUPPORTED_ARCHITECTURES = tuple(_BIAS_OF_QKV)
 
@@ -180,6 +214,23 @@ def _refuse_unsupported(config: Mapping[str, Any]) -> None:
     # Qwen configs carry a window that is switched off; Mistral's has no switch.
     if config.get("sliding_window") and config.get("use_sliding_window", True):
         raise ValueError(f"sliding window attention ({config['sliding_window']} tokens) is not supported")
+
+
+def _experts(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of ModelConfig that say where experts are."""
+    # Newer versions of transformers write the number of experts under another name.
+    count = config["num_experts"] if "num_experts" in config else config["num_local_experts"]
+    only = config.get("mlp_only_layers") or []
+    if not isinstance(only, list):
+        raise ValueError(f"mlp_only_layers must be a list, not {only!r}")
+    return {
+        "num_experts": count,
+        "num_experts_per_tok": config["num_experts_per_tok"],
+        "moe_intermediate_size": config["moe_intermediate_size"],
+        "norm_topk_prob": _flag(config, "norm_topk_prob"),
+        "decoder_sparse_step": config.get("decoder_sparse_step", 1),
+        "mlp_only_layers": tuple(only),
+    }
 
 
 def _flag(config: Mapping[str, Any], name: str) -> bool:

@@ -1,4 +1,7 @@
-"""One decoder for Llama, Mistral, Qwen2 and Qwen3: they differ in biases and in norms on heads."""
+"""One decoder for Llama, Mistral, Qwen2, Qwen3 and Qwen3-MoE.
+
+They differ in biases, in norms on heads, and in whether a layer has one feed-forward network or many.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from ..layers import (
 )
 from .base import BaseLLMModel
 from .config import ModelConfig
-from .utils import GatedMLP, RopeAttn
+from .utils import GatedMLP, MoEMLP, RopeAttn
 
 
 class DecoderLayer(BaseOP):
@@ -23,7 +26,7 @@ class DecoderLayer(BaseOP):
 
     def __init__(self, config: ModelConfig, layer_id: int, rotary: RotaryEmbedding) -> None:
         self.self_attn = RopeAttn(config, layer_id, rotary)
-        self.mlp = GatedMLP(config)
+        self.mlp = MoEMLP(config) if config.has_experts(layer_id) else GatedMLP(config)
         self.input_layernorm = RMSNormFused(config.hidden_size, config.rms_norm_eps)
         self.post_attention_layernorm = RMSNormFused(config.hidden_size, config.rms_norm_eps)
 

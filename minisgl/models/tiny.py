@@ -13,9 +13,21 @@ import torch
 
 from .config import ModelConfig, RotaryConfig
 
-Arch = Literal["qwen3", "qwen2", "llama"]
+Arch = Literal["qwen3", "qwen2", "llama", "mistral", "qwen3_moe"]
 
-_ARCHITECTURES = {"qwen3": "Qwen3ForCausalLM", "qwen2": "Qwen2ForCausalLM", "llama": "LlamaForCausalLM"}
+_ARCHITECTURES = {
+    "qwen3": "Qwen3ForCausalLM",
+    "qwen2": "Qwen2ForCausalLM",
+    "llama": "LlamaForCausalLM",
+    "mistral": "MistralForCausalLM",
+    "qwen3_moe": "Qwen3MoeForCausalLM",
+}
+_EXPERTS = {
+    "num_experts": 8,
+    "num_experts_per_tok": 2,
+    "moe_intermediate_size": 48,
+    "norm_topk_prob": True,
+}
 _VOCAB_SIZE = 512
 
 
@@ -33,10 +45,11 @@ def tiny_config(arch: Arch = "qwen3", **overrides: Any) -> ModelConfig:
         rms_norm_eps=1e-6,
         rotary_config=RotaryConfig(head_dim=16, max_position=2048, base=10000.0),
         tie_word_embeddings=True,
-        qk_norm=arch == "qwen3",
+        qk_norm=arch in ("qwen3", "qwen3_moe"),
         qkv_bias=arch == "qwen2",
     )
-    return replace(config, **overrides)
+    experts = _EXPERTS if arch == "qwen3_moe" else {}
+    return replace(config, **{**experts, **overrides})
 
 
 def tiny_state_dict(config: ModelConfig, seed: int) -> dict[str, torch.Tensor]:
@@ -59,9 +72,10 @@ def tiny_state_dict(config: ModelConfig, seed: int) -> dict[str, torch.Tensor]:
 def hf_config_dict(config: ModelConfig) -> dict[str, Any]:
     """The `config.json` that describes `config`, as transformers 5 writes it."""
     rotary = config.rotary_config
-    return {
+    kinds = {"Qwen3MoeForCausalLM": "qwen3_moe"}
+    settings = {
         "architectures": [config.architecture],
-        "model_type": config.architecture.removesuffix("ForCausalLM").lower(),
+        "model_type": kinds.get(config.architecture, config.architecture.removesuffix("ForCausalLM").lower()),
         "num_hidden_layers": config.num_layers,
         "hidden_size": config.hidden_size,
         "num_attention_heads": config.num_qo_heads,
@@ -80,6 +94,16 @@ def hf_config_dict(config: ModelConfig) -> dict[str, Any]:
         "dtype": str(config.dtype).removeprefix("torch."),
         "eos_token_id": list(config.eos_token_ids) or None,
     }
+    if config.num_experts:
+        settings |= {
+            "num_experts": config.num_experts,
+            "num_experts_per_tok": config.num_experts_per_tok,
+            "moe_intermediate_size": config.moe_intermediate_size,
+            "norm_topk_prob": config.norm_topk_prob,
+            "decoder_sparse_step": config.decoder_sparse_step,
+            "mlp_only_layers": list(config.mlp_only_layers),
+        }
+    return settings
 
 
 def prompt(i: int, n: int) -> list[int]:
@@ -88,7 +112,7 @@ def prompt(i: int, n: int) -> list[int]:
 
 
 def _shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:
-    hidden, ffn, dim = config.hidden_size, config.intermediate_size, config.head_dim
+    hidden, dim = config.hidden_size, config.head_dim
     rows = {"q": config.num_qo_heads * dim, "k": config.num_kv_heads * dim, "v": config.num_kv_heads * dim}
     shapes: dict[str, tuple[int, ...]] = {"model.embed_tokens.weight": (config.vocab_size, hidden)}
     for layer in range(config.num_layers):
@@ -103,10 +127,20 @@ def _shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:
             shapes[f"{attn}o_proj.bias"] = (hidden,)
         if config.qk_norm:
             shapes[f"{attn}q_norm.weight"] = shapes[f"{attn}k_norm.weight"] = (dim,)
-        for part, shape in (("gate", (ffn, hidden)), ("up", (ffn, hidden)), ("down", (hidden, ffn))):
-            shapes[f"{mlp}{part}_proj.weight"] = shape
-            if config.mlp_bias:
-                shapes[f"{mlp}{part}_proj.bias"] = shape[:1]
+        networks, inner = [mlp], config.intermediate_size
+        if config.has_experts(layer):
+            shapes[f"{mlp}gate.weight"] = (config.num_experts, hidden)
+            networks = [f"{mlp}experts.{expert}." for expert in range(config.num_experts)]
+            inner = config.moe_intermediate_size
+        for network in networks:
+            for part, shape in (
+                ("gate", (inner, hidden)),
+                ("up", (inner, hidden)),
+                ("down", (hidden, inner)),
+            ):
+                shapes[f"{network}{part}_proj.weight"] = shape
+                if config.mlp_bias:
+                    shapes[f"{network}{part}_proj.bias"] = shape[:1]
         shapes[f"{prefix}input_layernorm.weight"] = (hidden,)
         shapes[f"{prefix}post_attention_layernorm.weight"] = (hidden,)
     shapes["model.norm.weight"] = (hidden,)

@@ -1,4 +1,4 @@
-"""The two sublayers of a decoder layer."""
+"""The sublayers of a decoder layer: attention, and a feed-forward network or a mixture of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from ..layers import (
     LinearColParallelMerged,
     LinearOProj,
     LinearQKVMerged,
+    LinearReplicated,
     LinearRowParallel,
+    MoELayer,
     RMSNorm,
     RotaryEmbedding,
     silu_and_mul,
@@ -55,3 +57,21 @@ class GatedMLP(BaseOP):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """x [N, hidden_size] to the same shape."""
         return self.down_proj.forward(silu_and_mul(self.gate_up_proj.forward(x)))
+
+
+class MoEMLP(BaseOP):
+    """A mixture of feed-forward networks: a router sends each token through a few of them."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        self.gate = LinearReplicated(config.hidden_size, config.num_experts, has_bias=False)
+        self.experts = MoELayer(
+            config.num_experts,
+            config.num_experts_per_tok,
+            config.hidden_size,
+            config.moe_intermediate_size,
+            renormalize=config.norm_topk_prob,
+        )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """x [N, hidden_size] to the same shape."""
+        return self.experts.forward(x, self.gate.forward(x))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import torch
@@ -11,6 +12,7 @@ import torch
 from .base import BaseLLMModel
 
 _PARTS = {"qkv_proj": ("q_proj", "k_proj", "v_proj"), "gate_up_proj": ("gate_proj", "up_proj")}
+_EXPERT = re.compile(r"(.+\.experts)\.(\d+)\.(gate_up_proj|down_proj)\.weight")
 _MERGED_OF = {part: merged for merged, parts in _PARTS.items() for part in parts}
 
 NamedTensor = tuple[str, torch.Tensor]
@@ -47,6 +49,52 @@ def merge_projections(pairs: Iterable[NamedTensor]) -> Iterator[NamedTensor]:
         raise ValueError(f"the checkpoint is incomplete: parts are missing of {'; '.join(lacking)}")
 
 
+def stack_experts(pairs: Iterable[NamedTensor], num_experts: int) -> Iterator[NamedTensor]:
+    """Put the matrices of each layer's experts, `experts.<i>.down_proj.weight`, into one `experts.down_proj`.
+
+    The stack, [num_experts, ...], is made when the first of them comes, and each is copied to its place at
+    once: a layer's experts are never there twice. Every other pair passes at once.
+
+    Raises:
+        ValueError: an expert is missing, one too many, or of another shape; the message names it.
+    """
+    stacks: dict[str, tuple[torch.Tensor, set[int]]] = {}  # and the experts that are still to come
+    for name, tensor in pairs:
+        match = _EXPERT.fullmatch(name)
+        if match is None:
+            yield name, tensor
+            continue
+        stack_name, expert = f"{match[1]}.{match[3]}", int(match[2])
+        if expert >= num_experts:
+            raise ValueError(f"the checkpoint holds {name}, but the config has {num_experts} experts")
+        if stack_name not in stacks:
+            stacks[stack_name] = tensor.new_empty((num_experts, *tensor.shape)), set(range(num_experts))
+        stack, missing = stacks[stack_name]
+        if tensor.shape != stack.shape[1:]:
+            raise ValueError(
+                f"{name} has the shape {tuple(tensor.shape)}, other experts {tuple(stack.shape[1:])}"
+            )
+        stack[expert] = tensor
+        missing.discard(expert)
+        if not missing:
+            del stacks[stack_name]
+            yield stack_name, stack
+    if stacks:
+        lacking = [f"{name} (experts {_ranges(missing)})" for name, (_, missing) in sorted(stacks.items())]
+        raise ValueError(f"the checkpoint is incomplete: parts are missing of {'; '.join(lacking)}")
+
+
+def _ranges(numbers: Iterable[int]) -> str:
+    """1, 2, 3, 7 as "1-3, 7"."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
+
+
 def iter_safetensors(folder: Path, device: torch.device, dtype: torch.dtype) -> Iterator[NamedTensor]:
     """All tensors of a folder's safetensors files, one at a time, by their names in the checkpoint.
 
@@ -65,9 +113,22 @@ def iter_safetensors(folder: Path, device: torch.device, dtype: torch.dtype) -> 
             raise ValueError(f"{path} is damaged or incomplete, fetch it again: {error}") from error
 
 
-def load_weights(folder: Path, device: torch.device, dtype: torch.dtype) -> Iterator[NamedTensor]:
-    """The tensors of a checkpoint under the names of our models. Raises what its two steps raise."""
-    return merge_projections(iter_safetensors(folder, device, dtype))
+def load_weights(
+    source: Path | Mapping[str, torch.Tensor],
+    device: torch.device,
+    dtype: torch.dtype,
+    *,
+    num_experts: int = 0,
+) -> Iterator[NamedTensor]:
+    """The tensors of a checkpoint, or of a state dict in Hugging Face names, under the names of our models.
+
+    Raises what the steps raise.
+    """
+    if isinstance(source, Path):
+        pairs = iter_safetensors(source, device, dtype)
+    else:
+        pairs = ((name, tensor.to(device, dtype)) for name, tensor in source.items())
+    return stack_experts(merge_projections(pairs), num_experts)
 
 
 def column_major(pairs: Iterable[NamedTensor]) -> Iterator[NamedTensor]:
@@ -78,7 +139,7 @@ def column_major(pairs: Iterable[NamedTensor]) -> Iterator[NamedTensor]:
     bfloat16 the CPU's kernels want the ordinary layout, and are many times slower with this one.
     """
     for name, tensor in pairs:
-        yield name, tensor.t().contiguous().t() if tensor.dim() == 2 else tensor
+        yield name, tensor.mT.contiguous().mT if tensor.dim() > 1 else tensor
 
 
 def fill_model(model: BaseLLMModel, pairs: Iterable[NamedTensor], *, tied: bool, origin: str) -> None:

@@ -18,7 +18,7 @@ def hf(**changes: Any) -> dict[str, Any]:
     return {**hf_config_dict(tiny_config()), **changes}
 
 
-@pytest.mark.parametrize("arch", ["qwen3", "qwen2", "llama"])
+@pytest.mark.parametrize("arch", ["qwen3", "qwen2", "llama", "mistral", "qwen3_moe"])
 def test_round_trip(arch: str) -> None:
     scaling = {"factor": 2.0, "original_max_position_embeddings": 1024.0}
     for rotary in (RotaryConfig(16, 2048, 1e6), RotaryConfig(16, 2048, 1e4, "yarn", scaling)):
@@ -152,6 +152,49 @@ def test_values_that_no_model_has_are_named(changes: dict[str, Any], message: st
     (tmp_path / "config.json").write_text(json.dumps(hf(**changes)))
     with pytest.raises(ValueError, match=rf"config\.json: .*{message}"):
         ModelConfig.from_folder(tmp_path)
+
+
+def moe(**changes: Any) -> dict[str, Any]:
+    return {**hf_config_dict(tiny_config("qwen3_moe")), **changes}
+
+
+def test_layers_with_experts() -> None:
+    def layers(**changes: Any) -> list[int]:
+        config = ModelConfig.from_hf(moe(num_hidden_layers=6, **changes))
+        assert config.is_moe == any(config.has_experts(i) for i in range(6))
+        return [i for i in range(6) if config.has_experts(i)]
+
+    assert layers() == [0, 1, 2, 3, 4, 5]
+    assert layers(decoder_sparse_step=2) == [1, 3, 5]
+    assert layers(decoder_sparse_step=2, mlp_only_layers=[0, 3]) == [1, 5]
+    assert layers(mlp_only_layers=None) == [0, 1, 2, 3, 4, 5]
+    assert layers(decoder_sparse_step=9) == layers(num_experts=0) == []
+    assert not tiny_config().is_moe
+
+
+def test_number_of_experts_under_its_other_name() -> None:
+    settings = moe(num_local_experts=4)
+    del settings["num_experts"]
+    assert ModelConfig.from_hf(settings).num_experts == 4
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"num_experts": -1}, "num_experts"),
+        ({"num_experts": None}, "num_experts"),
+        ({"num_experts_per_tok": 9}, "num_experts_per_tok 9 is above the 8 experts"),
+        ({"num_experts_per_tok": 0}, "num_experts_per_tok"),
+        ({"moe_intermediate_size": "48"}, "moe_intermediate_size"),
+        ({"norm_topk_prob": 1}, "norm_topk_prob must be true or false"),
+        ({"decoder_sparse_step": 0}, "decoder_sparse_step"),
+        ({"mlp_only_layers": 3}, "mlp_only_layers must be a list"),
+        ({"mlp_only_layers": ["0"]}, "mlp_only_layers must be integers"),
+    ],
+)
+def test_settings_of_experts_are_checked(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ModelConfig.from_hf(moe(**changes))
 
 
 def test_missing_entry_is_named() -> None:

@@ -32,7 +32,11 @@ CONFIGS = {
     "qwen3": tiny_config("qwen3"),
     "qwen2": tiny_config("qwen2"),
     "llama": tiny_config("llama"),
-    "mistral": tiny_config("llama", architecture="MistralForCausalLM"),
+    "mistral": tiny_config("mistral"),
+    "qwen3_moe": tiny_config("qwen3_moe"),
+    "qwen3_moe, not renormalized": tiny_config("qwen3_moe", norm_topk_prob=False, num_experts_per_tok=3),
+    "qwen3_moe, every second layer": tiny_config("qwen3_moe", num_layers=4, decoder_sparse_step=2),
+    "qwen3_moe, some layers without": tiny_config("qwen3_moe", num_layers=3, mlp_only_layers=(0, 2)),
     "untied": tiny_config("qwen3", tie_word_embeddings=False),
     "llama with biases": tiny_config("llama", qkv_bias=True, o_bias=True, mlp_bias=True),
     "no grouping": tiny_config("llama", num_kv_heads=4),
@@ -70,7 +74,7 @@ def test_logits(name: str, page_size: int, driver, peer) -> None:
             assert close(ours, logits_of(model, ids))
 
 
-@pytest.mark.parametrize("name", ["qwen3", "qwen2", "llama"])
+@pytest.mark.parametrize("name", ["qwen3", "qwen2", "llama", "mistral", "qwen3_moe"])
 def test_greedy_tokens(name: str, driver, peer) -> None:
     run = driver(CONFIGS[name], page_size=4)
     prompts = [prompt(0, 5), prompt(1, 4), prompt(2, 17)]
@@ -161,6 +165,30 @@ def test_weights_have_the_models_dtype_and_no_memory(arch: str) -> None:
 def test_parameters_of_published_models(config: ModelConfig, parameters: int) -> None:
     model = create_model(config, torch.device("cpu"), torch.bfloat16)
     assert sum(weight.numel() for weight in model.state_dict().values()) == parameters
+
+
+def test_parameters_of_qwen3_30b_a3b() -> None:
+    config = ModelConfig(
+        architecture="Qwen3MoeForCausalLM",
+        num_layers=48,
+        hidden_size=2048,
+        num_qo_heads=32,
+        num_kv_heads=4,
+        head_dim=128,
+        intermediate_size=6144,
+        vocab_size=151936,
+        rms_norm_eps=1e-6,
+        rotary_config=RotaryConfig(128, 16, 1e6),
+        qk_norm=True,
+        num_experts=128,
+        num_experts_per_tok=8,
+        moe_intermediate_size=768,
+    )
+    weights = create_model(config, torch.device("cpu"), torch.bfloat16).state_dict()
+    assert sum(weight.numel() for weight in weights.values()) == 30_532_122_624
+    unused = sum(weight[8:].numel() for name, weight in weights.items() if ".experts." in name)
+    assert 30_532_122_624 - unused == 3_353_032_704
+    assert weights["model.layers.0.mlp.experts.gate_up_proj"].shape == (128, 1536, 2048)
 
 
 def test_unknown_architecture() -> None:
