@@ -1,6 +1,31 @@
 """What the parts of the engine tell each other."""
 
-from .backend import AbortBackendMsg, BaseBackendMsg, UserMsg
-from .tokenizer import DetokenizeMsg
+from .backend import AbortBackendMsg, BaseBackendMsg, BatchBackendMsg, ExitMsg, UserMsg
+from .frontend import (
+    BaseFrontendMsg,
+    BatchFrontendMsg,
+    StatsReply,
+    TokenizedReply,
+    TokenLogprob,
+    UserReply,
+)
+from .tokenizer import AbortMsg, BaseTokenizerMsg, BatchTokenizerMsg, DetokenizeMsg, TokenizeMsg
 
-__all__ = ["AbortBackendMsg", "BaseBackendMsg", "DetokenizeMsg", "UserMsg"]
+__all__ = [
+    "AbortBackendMsg",
+    "AbortMsg",
+    "BaseBackendMsg",
+    "BaseFrontendMsg",
+    "BaseTokenizerMsg",
+    "BatchBackendMsg",
+    "BatchFrontendMsg",
+    "BatchTokenizerMsg",
+    "DetokenizeMsg",
+    "ExitMsg",
+    "StatsReply",
+    "TokenLogprob",
+    "TokenizeMsg",
+    "TokenizedReply",
+    "UserMsg",
+    "UserReply",
+]
