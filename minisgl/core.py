@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 import torch
 
-from .utils import is_int, is_number
+from .utils import check_count, is_int, is_number
 
 if TYPE_CHECKING:
     from .attention import BaseAttnBackend, BaseAttnMetadata
@@ -19,9 +20,14 @@ if TYPE_CHECKING:
     from .moe import BaseMoeBackend
 
 
+_MAX_STOPS, _MAX_STOP_CHARS = 64, 1024  # every new text is searched for each of them
+
+
 @dataclass(frozen=True)
 class SamplingParams:
-    """How the tokens of one request are chosen.
+    """How the tokens of one request are chosen, and where it ends.
+
+    Lists become tuples, and one stop string a tuple of one: what JSON and msgpack carry is as good.
 
     Raises:
         ValueError: a field is out of its range; the message names it.
@@ -34,8 +40,18 @@ class SamplingParams:
     ignore_eos: bool = False  # go on after the end-of-sequence token
     max_tokens: int = 1024  # most tokens to generate
     seed: int | None = None  # same seed and prompt: same tokens, whatever else runs beside
+    presence_penalty: float = 0.0  # taken from the logit of each token generated before
+    frequency_penalty: float = 0.0  # the same, once for each time that it was generated
+    repetition_penalty: float = 1.0  # tokens of prompt and output: logit / r if positive, else logit * r
+    stop: tuple[str, ...] = ()  # the text ends before the first of these
+    stop_token_ids: tuple[int, ...] = ()  # end the text as the end-of-sequence token does, always
+    logprobs: int | None = None  # report each token's log-probability, and this many of the likeliest
+    n: int = 1  # texts to generate from the prompt
 
     def __post_init__(self) -> None:
+        # frozen, so not assigned but set: still before anybody has seen the object
+        object.__setattr__(self, "stop", (self.stop,) if isinstance(self.stop, str) else _tuple(self.stop))
+        object.__setattr__(self, "stop_token_ids", _tuple(self.stop_token_ids))
         if not is_number(self.temperature) or not 0 <= self.temperature < math.inf:
             raise ValueError(f"temperature must be a finite number of at least 0, not {self.temperature!r}")
         if not is_int(self.top_k) or (self.top_k != -1 and self.top_k < 1):
@@ -46,15 +62,63 @@ class SamplingParams:
             raise ValueError(f"min_p must be a number of at least 0 and below 1, not {self.min_p!r}")
         if not isinstance(self.ignore_eos, bool):
             raise ValueError(f"ignore_eos must be True or False, not {self.ignore_eos!r}")
-        if not is_int(self.max_tokens) or self.max_tokens < 1:
-            raise ValueError(f"max_tokens must be an integer of at least 1, not {self.max_tokens!r}")
+        check_count("max_tokens", self.max_tokens)
         if self.seed is not None and not is_int(self.seed):
             raise ValueError(f"seed must be an integer or None, not {self.seed!r}")
+        for name in ("presence_penalty", "frequency_penalty"):
+            value = getattr(self, name)
+            if not is_number(value) or not -2 <= value <= 2:
+                raise ValueError(f"{name} must be a number from -2 to 2, not {value!r}")
+        if not is_number(self.repetition_penalty) or not 0 < self.repetition_penalty < math.inf:
+            raise ValueError(
+                f"repetition_penalty must be a finite number above 0, not {self.repetition_penalty!r}"
+            )
+        if self.logprobs is not None and (not is_int(self.logprobs) or not 0 <= self.logprobs <= 20):
+            raise ValueError(f"logprobs must be None or an integer from 0 to 20, not {self.logprobs!r}")
+        if not is_int(self.n) or not 1 <= self.n <= 128:
+            raise ValueError(f"n must be an integer from 1 to 128, not {self.n!r}")
+        self._check_stops()
+
+    def _check_stops(self) -> None:
+        if not isinstance(self.stop, tuple) or len(self.stop) > _MAX_STOPS:
+            raise ValueError(
+                f"stop must be a list of at most {_MAX_STOPS} texts, not {reprlib.repr(self.stop)}"
+            )
+        for text in self.stop:
+            if not isinstance(text, str) or not 0 < len(text) <= _MAX_STOP_CHARS:
+                raise ValueError(
+                    f"stop must be texts of 1 to {_MAX_STOP_CHARS} characters, one is {reprlib.repr(text)}"
+                )
+            if any("\ud800" <= char <= "\udfff" for char in text):
+                raise ValueError(
+                    f"stop must be valid Unicode, but {reprlib.repr(text)} holds half of a character"
+                )
+        if not isinstance(self.stop_token_ids, tuple):
+            raise ValueError(
+                f"stop_token_ids must be a list of token ids, not {reprlib.repr(self.stop_token_ids)}"
+            )
+        for token in self.stop_token_ids:
+            if not is_int(token) or token < 0:
+                raise ValueError(f"stop_token_ids must be token ids, integers of at least 0, not {token!r}")
 
     @property
     def is_greedy(self) -> bool:
-        """Whether the most likely token is always taken: the other settings never exclude it."""
+        """Whether the most likely token is always taken, after the penalties if there are any."""
         return self.temperature == 0 or self.top_k == 1
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether some tokens are excluded before one is drawn."""
+        return not self.is_greedy and (self.top_k != -1 or self.top_p < 1 or self.min_p > 0)
+
+    @property
+    def is_penalized(self) -> bool:
+        """Whether tokens that were there before get other logits."""
+        return self.repetition_penalty != 1 or self.presence_penalty != 0 or self.frequency_penalty != 0
+
+
+def _tuple(value: object) -> object:
+    return tuple(value) if isinstance(value, list) else value
 
 
 @dataclass(eq=False)  # two requests with equal fields are still two requests

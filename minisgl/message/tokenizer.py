@@ -36,11 +36,19 @@ class BatchTokenizerMsg(BaseTokenizerMsg):
 
 @dataclass
 class DetokenizeMsg(BaseTokenizerMsg):
-    """One generated token. When `finished`, it was the request's last."""
+    """One generated token. When `finished`, it was the request's last.
+
+    With `finish_reason` "stop" the token ended the text and is no part of it. With "error" there is no token:
+    `next_token` is -1 and `error` says what happened.
+    """
 
     uid: int
     next_token: int
     finished: bool
+    finish_reason: str | None = None  # "stop", "length", "abort" or "error", once finished
+    error: str | None = None
+    logprob: float | None = None  # the token's, when the request asked for it
+    top_logprobs: list[list[float]] | None = None  # [token id, log-probability] of the likeliest, falling
 
 
 @dataclass

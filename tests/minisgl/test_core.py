@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 
 import pytest
@@ -171,3 +172,49 @@ def test_sampling_params_are_checked(field: str, values: list[object]) -> None:
 )
 def test_is_greedy(params: SamplingParams, greedy: bool) -> None:
     assert params.is_greedy == greedy
+
+
+def test_lists_of_stops_become_tuples() -> None:
+    params = SamplingParams(stop=["\n", "</s>"], stop_token_ids=[3, 4])  # type: ignore[arg-type]
+    assert params.stop == ("\n", "</s>") and params.stop_token_ids == (3, 4)
+    assert params == SamplingParams(stop=("\n", "</s>"), stop_token_ids=(3, 4))
+    assert SamplingParams(stop="end").stop == ("end",)  # type: ignore[arg-type]
+    assert hash(params)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("temperature", math.nan, "a finite number of at least 0, not nan"),
+        ("max_tokens", 0, "an integer of at least 1, not 0"),
+        ("n", 0, "from 1 to 128, not 0"),
+        ("n", 129, "from 1 to 128, not 129"),
+        ("n", True, "from 1 to 128, not True"),
+        ("presence_penalty", 2.1, "from -2 to 2, not 2.1"),
+        ("frequency_penalty", math.nan, "from -2 to 2, not nan"),
+        ("frequency_penalty", "1", "from -2 to 2, not '1'"),
+        ("repetition_penalty", 0, "a finite number above 0, not 0"),
+        ("repetition_penalty", math.inf, "a finite number above 0, not inf"),
+        ("logprobs", 21, "from 0 to 20, not 21"),
+        ("logprobs", True, "from 0 to 20, not True"),
+        ("stop", [""], "texts of 1 to 1024 characters, one is ''"),
+        ("stop", ["x" * 10_000_000], "texts of 1 to 1024 characters, one is 'xxx"),
+        ("stop", [7], "texts of 1 to 1024 characters, one is 7"),
+        ("stop", 7, "a list of at most 64 texts, not 7"),
+        ("stop", [chr(i + 97) for i in range(65)], "a list of at most 64 texts, not "),
+        ("stop", ["\ud83d"], "valid Unicode, but '.ud83d' holds half of a character"),
+        ("stop_token_ids", [-1], "token ids, integers of at least 0, not -1"),
+        ("stop_token_ids", [True], "token ids, integers of at least 0, not True"),
+        ("stop_token_ids", 5, "a list of token ids, not 5"),
+        ("stop_token_ids", "5", "a list of token ids, not '5'"),
+    ],
+)
+def test_a_sampling_parameter_out_of_range_is_named(field: str, value: object, message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{field} must be .*{message}") as info:
+        SamplingParams(**{field: value})  # type: ignore[arg-type]
+    assert len(str(info.value)) < 200
+
+
+def test_an_unknown_sampling_parameter_is_named() -> None:
+    with pytest.raises(TypeError, match="temprature"):
+        SamplingParams(temprature=1.0)  # type: ignore[call-arg]
