@@ -8,6 +8,8 @@ from typing import TypeAlias
 
 import torch
 
+from ..distributed import DistributedInfo
+from ..distributed.info import ONE_RANK
 from ..models import ModelConfig
 from ..moe import MOE_BACKENDS
 from ..utils import check_count, is_int, is_number
@@ -36,6 +38,7 @@ class EngineConfig:
     attention_backend: str = "auto"
     moe_backend: str = "auto"  # one of MOE_BACKENDS
     seed: int = 42  # of requests that bring no seed of their own
+    tp_info: DistributedInfo = ONE_RANK  # this process, of how many that share the model
 
     def __post_init__(self) -> None:
         pair = self.model if isinstance(self.model, tuple) else ()

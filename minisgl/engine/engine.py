@@ -11,6 +11,9 @@ import torch
 
 from ..attention import create_attention_backend
 from ..core import Batch, Context, Req, SamplingParams, reset_global_ctx, set_global_ctx
+from ..distributed import set_tp_info
+from ..distributed.impl import all_gather_int
+from ..distributed.info import check_split, rank_device
 from ..kvcache import BaseKVCachePool, create_kv_cache
 from ..models import (
     ModelConfig,
@@ -21,7 +24,7 @@ from ..models import (
     resolve_model,
 )
 from ..moe import create_moe_backend
-from ..utils import align_up, cdiv
+from ..utils import align_up, cdiv, div_even
 from ..utils.memory import available_memory
 from .config import EngineConfig
 from .sample import BatchSamplingArgs, Sampler
@@ -72,6 +75,9 @@ def plan_num_pages(
 class Engine:
     """Runs batches that a scheduler has prepared.
 
+    As one of several ranks it holds a share of the weights and of the KV, and all ranks run the same batches;
+    the process has joined the others before (`distributed.launch`).
+
     Attributes that others read: `device`, `dtype`, `model_config`, `model_path` (None for a model in memory),
     `page_size`, `num_pages`, `max_seq_len`, `page_table`, `ctx`, `model`, `attn_backend`, `sampler`,
     `dummy_req`.
@@ -84,7 +90,9 @@ class Engine:
             FileNotFoundError: there is no such model.
             ValueError: its config or weights are unusable, or too little memory is free.
         """
-        self.device = torch.device(config.device)
+        self.tp_info = config.tp_info
+        set_tp_info(self.tp_info.rank, self.tp_info.size)
+        self.device = rank_device(config.device, self.tp_info)
         self.page_size = config.page_size
         self.model_path: Path | None = None
         if isinstance(config.model, tuple):
@@ -93,6 +101,9 @@ class Engine:
             state_dict = {}
             self.model_path = resolve_model(config.model)
             self.model_config = ModelConfig.from_folder(self.model_path)
+        check_split(self.model_config, self.tp_info.size)
+        num_kv_heads = self.model_config.num_kv_heads
+        self.num_kv_heads = div_even(num_kv_heads, self.tp_info.size, allow_replicate=True)
         max_position = self.model_config.rotary_config.max_position
         longest = config.max_seq_len_override or max_position
         if longest > max_position:
@@ -100,10 +111,16 @@ class Engine:
         on_cpu = self.device.type == "cpu"
         self.dtype = config.dtype or (torch.float32 if on_cpu else self.model_config.dtype)
 
-        free_before = self._free_memory()
+        free_before = all_gather_int(self._free_memory())
         self.model = create_model(self.model_config, self.device, self.dtype)
-        source = self.model_path or state_dict
-        pairs = load_weights(source, self.device, self.dtype, num_experts=self.model_config.num_experts)
+        pairs = load_weights(
+            self.model_path or state_dict,
+            self.device,
+            self.dtype,
+            num_experts=self.model_config.num_experts,
+            tp_info=self.tp_info,
+            num_kv_heads=num_kv_heads,
+        )
         if on_cpu and self.dtype == torch.float32:
             pairs = column_major(pairs)
         origin = str(self.model_path or "the state dict")
@@ -157,6 +174,7 @@ class Engine:
 
     def shutdown(self) -> None:
         """Give the device's memory back. The engine is of no use afterwards."""
+        set_tp_info(0, 1)
         del self.model, self.kv_cache, self.page_table, self.attn_backend, self.ctx
 
     @contextmanager
@@ -169,10 +187,19 @@ class Engine:
         finally:
             reset_global_ctx()
 
-    def _plan_num_pages(self, config: EngineConfig, free_before: int, longest: int) -> int:
-        page_bytes = self.model_config.kv_elements_per_token * self.page_size * self.dtype.itemsize
+    @property
+    def kv_bytes_per_token(self) -> int:
+        """Bytes of one token's keys and values in this rank's pool, over all layers."""
+        of_a_head = self.model_config.kv_elements_per_token // self.model_config.num_kv_heads
+        return of_a_head * self.num_kv_heads * self.dtype.itemsize
+
+    def _plan_num_pages(self, config: EngineConfig, free_before: list[int], longest: int) -> int:
         pages = plan_num_pages(
-            [free_before], [self._free_memory()], config.memory_ratio, page_bytes, config.num_page_override
+            free_before,
+            all_gather_int(self._free_memory()),
+            config.memory_ratio,
+            self.kv_bytes_per_token * self.page_size,
+            config.num_page_override,
         )
         if config.num_page_override is None:  # more than all rows can fill is of no use
             pages = max(2, min(pages, config.max_running_req * cdiv(longest, self.page_size)))
@@ -186,7 +213,7 @@ class Engine:
         try:
             return create_kv_cache(
                 num_layers=config.num_layers,
-                num_kv_heads=config.num_kv_heads,
+                num_kv_heads=self.num_kv_heads,
                 head_dim=config.head_dim,
                 num_pages=self.num_pages,
                 page_size=self.page_size,
@@ -194,18 +221,18 @@ class Engine:
                 device=self.device,
             )
         except RuntimeError as error:
-            gib = slots * config.kv_elements_per_token * self.dtype.itemsize / 2**30
+            gib = slots * self.kv_bytes_per_token / 2**30
             raise ValueError(
                 f"{size} takes {gib:.1f} GiB, more than could be had: set a smaller num_page_override"
             ) from error
 
     def _free_memory(self) -> int:
-        """Bytes that are free on the engine's device."""
+        """Bytes that are free on the engine's device for this rank."""
         if self.device.type == "cuda":
             torch.cuda.synchronize(self.device)
             torch.cuda.empty_cache()
             return torch.cuda.mem_get_info(self.device)[0]
-        return available_memory()
+        return available_memory() // self.tp_info.size  # the ranks share the machine
 
     def _make_dummy_req(self, row: int) -> Req:
         """The request that padding stands for; its row points at the dummy page, behind the real ones."""

@@ -3,7 +3,7 @@
 from .activation import silu_and_mul
 from .attention import AttentionLayer
 from .base import BaseOP, OPList, StateLessOP
-from .embedding import ParallelLMHead, VocabParallelEmbedding
+from .embedding import ParallelLMHead, VocabParallelEmbedding, merge_gathered_logits
 from .linear import (
     LinearColParallelMerged,
     LinearOProj,
@@ -32,6 +32,7 @@ __all__ = [
     "StateLessOP",
     "VocabParallelEmbedding",
     "apply_rope",
+    "merge_gathered_logits",
     "silu_and_mul",
     "yarn_cos_sin",
 ]

@@ -5,13 +5,18 @@ from __future__ import annotations
 import torch
 
 from ..core import get_global_ctx
+from ..distributed import get_tp_info
+from ..utils import div_even
 from .base import StateLessOP
 from .norm import RMSNorm
 from .rotary import RotaryEmbedding
 
 
 class AttentionLayer(StateLessOP):
-    """Norms of query and key heads where the model has them, rotation, then the backend's attention."""
+    """Norms of query and key heads where the model has them, rotation, then the backend's attention.
+
+    Given are the heads of the whole model; the layer works on this rank's.
+    """
 
     def __init__(
         self,
@@ -24,7 +29,10 @@ class AttentionLayer(StateLessOP):
         k_norm: RMSNorm | None = None,
     ) -> None:
         self.layer_id = layer_id
-        self.num_qo_heads, self.num_kv_heads, self.head_dim = num_qo_heads, num_kv_heads, head_dim
+        size = get_tp_info().size
+        self.num_qo_heads = div_even(num_qo_heads, size)
+        self.num_kv_heads = div_even(num_kv_heads, size, allow_replicate=True)
+        self.head_dim = head_dim
         self.rotary = rotary
         self.q_norm, self.k_norm = q_norm, k_norm
 

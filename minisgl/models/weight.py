@@ -9,6 +9,9 @@ from pathlib import Path
 
 import torch
 
+from ..distributed import DistributedInfo
+from ..distributed.info import ONE_RANK
+from ..utils import cdiv
 from .base import BaseLLMModel
 
 _PARTS = {"qkv_proj": ("q_proj", "k_proj", "v_proj"), "gate_up_proj": ("gate_proj", "up_proj")}
@@ -95,6 +98,58 @@ def _ranges(numbers: Iterable[int]) -> str:
     return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
 
 
+def _shard_tensor(key: str, value: torch.Tensor, rank: int, size: int, num_kv_heads: int) -> torch.Tensor:
+    """What one of `size` ranks keeps of a tensor of a checkpoint.
+
+    Queries, keys, values, gate and up are cut by output, what follows them by input, in equal parts; the
+    vocabulary in ranges that are filled up with zeros; every rank has the rest whole. With fewer key/value
+    heads than ranks, neighbouring ranks keep the same head.
+
+    Args:
+        key: the tensor's name in the checkpoint.
+
+    Returns:
+        A tensor with memory of its own, so that the whole one can go; `value` itself where nothing is cut.
+
+    Raises:
+        ValueError: equal parts are not possible; the message names the tensor.
+    """
+    if size == 1:
+        return value
+    parts = set(key.split("."))
+    if parts & {"k_proj", "v_proj"} and num_kv_heads < size:
+        return _part(key, value, 0, rank * num_kv_heads // size, num_kv_heads)
+    if parts & {"q_proj", "k_proj", "v_proj", "gate_proj", "up_proj"}:
+        return _part(key, value, 0, rank, size)
+    if parts & {"o_proj", "down_proj"} and value.dim() > 1:
+        return _part(key, value, 1, rank, size)
+    if parts & {"embed_tokens", "lm_head"}:
+        rows = cdiv(len(value), size)
+        own = value[rank * rows : (rank + 1) * rows]
+        shard = value.new_zeros((rows, *value.shape[1:]))
+        shard[: len(own)] = own
+        return shard
+    return value
+
+
+def _part(key: str, value: torch.Tensor, dim: int, index: int, count: int) -> torch.Tensor:
+    """A copy of one of `count` equal parts of a dimension."""
+    if value.shape[dim] % count:
+        raise ValueError(f"{key}: shape {tuple(value.shape)} cannot be cut into {count} parts evenly")
+    length = value.shape[dim] // count
+    return value.narrow(dim, index * length, length).clone()
+
+
+def shard_weights(
+    pairs: Iterable[NamedTensor], tp_info: DistributedInfo, num_kv_heads: int
+) -> Iterator[NamedTensor]:
+    """This rank's shares of a checkpoint's tensors, one at a time: no more than one is there whole."""
+    for name, tensor in pairs:
+        shard = _shard_tensor(name, tensor, tp_info.rank, tp_info.size, num_kv_heads)
+        del tensor  # before the next one is read
+        yield name, shard
+
+
 def iter_safetensors(folder: Path, device: torch.device, dtype: torch.dtype) -> Iterator[NamedTensor]:
     """All tensors of a folder's safetensors files, one at a time, by their names in the checkpoint.
 
@@ -119,8 +174,11 @@ def load_weights(
     dtype: torch.dtype,
     *,
     num_experts: int = 0,
+    tp_info: DistributedInfo = ONE_RANK,
+    num_kv_heads: int = 1,
 ) -> Iterator[NamedTensor]:
-    """The tensors of a checkpoint, or of a state dict in Hugging Face names, under the names of our models.
+    """One rank's tensors of a checkpoint, or of a state dict in Hugging Face names, under the names of our
+    models.
 
     Raises what the steps raise.
     """
@@ -128,7 +186,8 @@ def load_weights(
         pairs = iter_safetensors(source, device, dtype)
     else:
         pairs = ((name, tensor.to(device, dtype)) for name, tensor in source.items())
-    return stack_experts(merge_projections(pairs), num_experts)
+    pairs = merge_projections(shard_weights(pairs, tp_info, num_kv_heads))
+    return stack_experts(pairs, num_experts)
 
 
 def column_major(pairs: Iterable[NamedTensor]) -> Iterator[NamedTensor]:

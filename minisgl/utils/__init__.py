@@ -1,5 +1,14 @@
 """Small helpers that several parts share."""
 
-from .misc import align_down, align_up, cdiv, check_count, default_dtype, is_int, is_number
+from .misc import align_down, align_up, cdiv, check_count, default_dtype, div_even, is_int, is_number
 
-__all__ = ["align_down", "align_up", "cdiv", "check_count", "default_dtype", "is_int", "is_number"]
+__all__ = [
+    "align_down",
+    "align_up",
+    "cdiv",
+    "check_count",
+    "default_dtype",
+    "div_even",
+    "is_int",
+    "is_number",
+]

@@ -40,6 +40,19 @@ def align_up(a: int, b: int) -> int:
     return cdiv(a, b) * b
 
 
+def div_even(a: int, b: int, allow_replicate: bool = False) -> int:
+    """a / b, which must leave no rest; 1 if `b` is a multiple of `a` and shares may be held more than once.
+
+    Raises:
+        ValueError: there is a rest.
+    """
+    if allow_replicate and b % a == 0:
+        return 1
+    if a % b:
+        raise ValueError(f"{a} cannot be divided evenly by {b}")
+    return a // b
+
+
 @contextmanager
 def default_dtype(dtype: torch.dtype) -> Iterator[None]:
     """Make `dtype` the one of new floating-point tensors for a while."""

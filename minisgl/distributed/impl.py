@@ -1,0 +1,156 @@
+"""What ranks tell each other while they compute: sums and concatenations of tensors.
+
+NCCL carries tensors of GPUs, gloo those of CPUs, both through torch.distributed. With one rank nothing is
+sent, and torch.distributed is not even imported.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import TypeVar
+
+import torch
+
+from ..utils import trace
+from .info import DistributedInfo, get_tp_info
+
+T = TypeVar("T")
+# A rank may rightly wait for another one as long as a user's callback thinks. That a rank has died, others
+# learn from its closed connection and from their parent, not from a timeout.
+_TIMEOUT = timedelta(days=1)
+
+
+class PeerLostError(RuntimeError):
+    """Another rank did not answer. It has most likely ended, and knows the cause."""
+
+
+class DistributedCommunicator:
+    """Adds up and joins tensors of all ranks, which call the same methods in the same order.
+
+    Bound to the ranks that are in force (`get_tp_info`) when it is made. The calls may be captured in a CUDA
+    graph.
+    """
+
+    def __init__(self) -> None:
+        self.size = get_tp_info().size
+
+    def all_reduce(self, x: torch.Tensor) -> torch.Tensor:
+        """The sum of all ranks' x, on each of them; x itself takes it.
+
+        Raises:
+            PeerLostError: a rank does not answer.
+        """
+        if self.size == 1:
+            return x
+        import torch.distributed as dist
+
+        trace.emit("all_reduce", elements=x.numel(), bytes=x.nbytes)
+        _calling(dist.all_reduce, x)
+        return x
+
+    def all_gather(self, x: torch.Tensor) -> torch.Tensor:
+        """All ranks' x [n, ...], rank after rank: [size * n, ...].
+
+        Raises:
+            PeerLostError: a rank does not answer.
+        """
+        if self.size == 1:
+            return x
+        import torch.distributed as dist
+
+        gathered = x.new_empty((self.size * len(x), *x.shape[1:]))
+        trace.emit("all_gather", elements=gathered.numel(), bytes=gathered.nbytes)
+        _calling(dist.all_gather_into_tensor, gathered, x.contiguous())
+        return gathered
+
+
+def join_group(info: DistributedInfo, meeting_point: Path, device: torch.device) -> None:
+    """Become one of the ranks. Returns when all have joined.
+
+    Args:
+        meeting_point: a file that does not exist yet, where the ranks leave their addresses. The system
+            chooses their ports, so that groups started at once do not collide.
+        device: of this rank, "cpu" or a certain GPU.
+
+    Raises:
+        RuntimeError: the process is in a group already.
+    """
+    import torch.distributed as dist
+
+    if dist.is_initialized():
+        raise RuntimeError(
+            "this process uses torch.distributed already: shut the other model of several ranks down first"
+        )
+    on_gpu = device.type == "cuda"
+    with _loopback_only():
+        dist.init_process_group(
+            "cpu:gloo,cuda:nccl" if on_gpu else "gloo",
+            store=dist.FileStore(str(meeting_point), info.size),
+            rank=info.rank,
+            world_size=info.size,
+            timeout=_TIMEOUT,
+            device_id=device if on_gpu else None,
+        )
+
+
+def leave_group(*, abort: bool = False) -> None:
+    """Take no part any more; nothing happens when this process is in no group.
+
+    Args:
+        abort: break off what is still running, as when another rank has died: its GPU kernels would wait
+            for it for ever.
+    """
+    import torch.distributed as dist
+
+    if not dist.is_initialized():
+        return
+    if abort:
+        dist.distributed_c10d._abort_process_group()
+    else:
+        dist.destroy_process_group()
+
+
+def all_gather_int(value: int) -> list[int]:
+    """Every rank's number, rank after rank. PeerLostError when a rank does not answer."""
+    size = get_tp_info().size
+    if size == 1:
+        return [value]
+    import torch.distributed as dist
+
+    gathered = torch.empty(size, dtype=torch.int64)
+    _calling(dist.all_gather_into_tensor, gathered, torch.tensor([value]))
+    return gathered.tolist()
+
+
+def broadcast_int(value: int) -> int:
+    """Rank 0's number, whatever the others give. PeerLostError when a rank does not answer."""
+    import torch.distributed as dist
+
+    number = torch.tensor([value])
+    _calling(dist.broadcast, number, 0)
+    return int(number)
+
+
+def _calling(function: Callable[..., T], *args: object) -> T:
+    try:
+        return function(*args)
+    except RuntimeError as error:
+        raise PeerLostError(f"lost contact with another rank: {error}") from error
+
+
+@contextmanager
+def _loopback_only() -> Iterator[None]:
+    """Let the ranks, which are all on this machine, listen where no other machine reaches them."""
+    name = "GLOO_SOCKET_IFNAME"
+    if name in os.environ or not Path("/sys/class/net/lo").exists():
+        yield
+        return
+    os.environ[name] = "lo"
+    try:
+        yield
+    finally:
+        del os.environ[name]
