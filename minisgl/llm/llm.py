@@ -13,6 +13,7 @@ from ..core import SamplingParams
 from ..engine.config import ModelSource
 from ..message import UserMsg
 from ..scheduler import Scheduler, SchedulerConfig
+from ..tokenizer.tokenize import check_token_ids, encode_text
 from ..utils import trace
 from ..utils.hf import Tokenizer, load_tokenizer
 
@@ -178,35 +179,19 @@ class LLM(Scheduler):
 
     def _input_ids(self, index: int, prompt: object) -> torch.Tensor:
         """The prompt as int32 [n], checked. An error names the prompt by its index."""
+        what = f"prompt {index}"
         if isinstance(prompt, str):
-            token_ids = self._encode(index, prompt)
+            given: Sequence[object] = encode_text(what, prompt, self.tokenizer)
         elif isinstance(prompt, Sequence) and not isinstance(prompt, _BYTES):
-            token_ids = list(prompt)
+            given = list(prompt)
         else:
-            raise TypeError(f"prompt {index} must be a text or a list of token ids, not {_kind(prompt)}")
-        vocab_size = self.engine.model_config.vocab_size
-        for position, token in enumerate(token_ids):
-            if type(token) is not int:
-                raise TypeError(f"prompt {index} holds {token!r} at position {position}, which is no int")
-            if not 0 <= token < vocab_size:
-                raise ValueError(
-                    f"prompt {index} holds {token} at position {position}, a token id outside of the"
-                    f" vocabulary, 0 to {vocab_size - 1}"
-                )
+            raise TypeError(f"{what} must be a text or a list of token ids, not {_kind(prompt)}")
+        input_ids = check_token_ids(what, given, self.engine.model_config.vocab_size)
         try:
-            self.check_prompt(len(token_ids))
+            self.check_prompt(len(input_ids))
         except ValueError as error:
-            raise ValueError(f"prompt {index}: {error}") from None
-        return torch.tensor(token_ids, dtype=torch.int32)
-
-    def _encode(self, index: int, text: str) -> list[int]:
-        if self.tokenizer is None:
-            raise ValueError(f"prompt {index} is a text, but the model has no tokenizer: give token ids")
-        try:
-            text.encode()
-        except UnicodeEncodeError as error:  # half of a surrogate pair, which no tokenizer takes
-            raise ValueError(f"prompt {index} is not valid Unicode: {error}") from None
-        return self.tokenizer.encode(text)
+            raise ValueError(f"{what}: {error}") from None
+        return input_ids
 
 
 def _kind(value: object) -> str:

@@ -10,8 +10,10 @@ from typing import Protocol
 class Tokenizer(Protocol):
     """What the engine asks of a tokenizer."""
 
-    def encode(self, text: str) -> list[int]:
-        """Token ids of a text, with the special tokens that the model expects around it."""
+    def encode(self, text: str, special_tokens: bool = True) -> list[int]:
+        """Token ids of a text, with the special tokens that the model expects around it unless the text has
+        them already, as that of a chat does.
+        """
 
     def decode(self, token_ids: Sequence[int]) -> str:
         """The text of token ids, without special tokens."""
@@ -28,8 +30,8 @@ class FastTokenizer:
         except Exception as error:  # the library raises nothing more specific
             raise ValueError(f"{path} is damaged, fetch it again: {error}") from error
 
-    def encode(self, text: str) -> list[int]:
-        ids: list[int] = self._tokenizer.encode(text).ids
+    def encode(self, text: str, special_tokens: bool = True) -> list[int]:
+        ids: list[int] = self._tokenizer.encode(text, add_special_tokens=special_tokens).ids
         return ids
 
     def decode(self, token_ids: Sequence[int]) -> str:

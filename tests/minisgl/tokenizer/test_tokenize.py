@@ -1,0 +1,67 @@
+"""Prompts of all kinds become token ids, or a sentence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from minisgl.core import SamplingParams
+from minisgl.message import TokenizeMsg
+from minisgl.models import resolve_model
+from minisgl.tokenizer.chat import load_chat_template
+from minisgl.tokenizer.tokenize import TokenizeManager
+from minisgl.utils.hf import load_tokenizer
+
+
+@pytest.fixture(scope="module")
+def manager() -> TokenizeManager:
+    folder = resolve_model("minisgl-tiny")
+    return TokenizeManager(load_tokenizer(folder), load_chat_template(folder), 6144)
+
+
+def ask(manager: TokenizeManager, *prompts: Any) -> list[torch.Tensor | str]:
+    return manager.tokenize(
+        [TokenizeMsg(uid, prompt, SamplingParams()) for uid, prompt in enumerate(prompts)]
+    )
+
+
+def test_a_text_ids_and_a_chat(manager: TokenizeManager) -> None:
+    assert manager.tokenizer is not None
+    chat = [{"role": "user", "content": "Hi"}]
+    text, ids, rendered, empty = ask(manager, "中 a", [5, 6143, 0], chat, "")
+    assert isinstance(text, torch.Tensor) and text.dtype == torch.int32
+    assert text.tolist() == manager.tokenizer.encode("中 a")
+    assert isinstance(ids, torch.Tensor) and ids.tolist() == [5, 6143, 0]
+    spelled = "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n"
+    assert isinstance(rendered, torch.Tensor) and rendered.tolist() == manager.tokenizer.encode(
+        spelled, False
+    )
+    assert isinstance(empty, torch.Tensor) and empty.dtype == torch.int32 and len(empty) == 0
+
+
+def test_what_is_no_prompt_gets_a_sentence_and_the_others_their_ids(manager: TokenizeManager) -> None:
+    replies = ask(manager, [1, 6144], [-1], [True], "\ud83d", [{"role": "user"}], "fine")
+    *errors, fine = replies
+    for error, words in zip(
+        errors,
+        [
+            "the prompt holds 6144 at position 1, a token id outside of the vocabulary, 0 to 6143",
+            "the prompt holds -1",
+            "the prompt holds True at position 0, which is no int",
+            "the prompt is not valid Unicode",
+            "chat template does not take these messages",
+        ],
+        strict=True,
+    ):
+        assert isinstance(error, str) and words in error
+    assert isinstance(fine, torch.Tensor)
+
+
+def test_a_model_without_tokenizer_or_template() -> None:
+    bare = TokenizeManager(None, None, 10)
+    text, chat, ids = ask(bare, "a", [{"role": "user", "content": "a"}], [9])
+    assert text == "the prompt is a text, but the model has no tokenizer: give token ids"
+    assert chat == "the model has no chat template: use /v1/completions"
+    assert isinstance(ids, torch.Tensor) and ids.tolist() == [9]
