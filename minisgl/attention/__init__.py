@@ -5,32 +5,91 @@ from __future__ import annotations
 import torch
 
 from ..kvcache import BaseKVCachePool
-from .base import BaseAttnBackend, BaseAttnMetadata
+from .base import BaseAttnBackend, BaseAttnMetadata, HybridBackend
 from .torch_backend import TorchBackend, paged_attention
-from .utils import seqlen_metadata
+from .utils import merge_states, seqlen_metadata
 
-ATTENTION_BACKENDS = ("auto", "torch")
+ATTENTION_BACKENDS = ("auto", "torch", "fi", "fa", "triton")
+_HALF = (torch.float16, torch.bfloat16)
 
 
-def create_attention_backend(
-    name: str, *, kv_cache: BaseKVCachePool, page_table: torch.Tensor, head_dim: int
-) -> BaseAttnBackend:
-    """Make a backend by name; "auto" takes the best one for the device.
+def split_backend_name(name: str) -> tuple[str, str]:
+    """The names of the prefill and the decode backend: "fa,fi" names both, "fa" stands for "fa,fa".
 
     Raises:
         ValueError: there is none of that name.
     """
-    if name in ("auto", "torch"):
+    parts = name.split(",") if isinstance(name, str) else []
+    if len(parts) not in (1, 2) or not set(parts) <= set(ATTENTION_BACKENDS):
+        raise ValueError(
+            f"attention_backend must be one of {', '.join(ATTENTION_BACKENDS)}, or two of them as"
+            f" 'PREFILL,DECODE', not {name!r}"
+        )
+    return parts[0], parts[-1]
+
+
+def create_attention_backend(
+    name: str, *, kv_cache: BaseKVCachePool, page_table: torch.Tensor, num_qo_heads: int, head_dim: int
+) -> BaseAttnBackend:
+    """Make a backend by name; "auto" takes the fastest one that the device and the installed packages allow.
+
+    "triton" decodes only: prefill is then chosen automatically.
+
+    Raises:
+        ImportError: the backend's package is not installed.
+        ValueError: there is none of that name, or it cannot compute in the pool's dtype.
+    """
+    prefill_name, decode_name = split_backend_name(name)
+    if prefill_name in ("auto", "triton"):
+        prefill_name = _fastest_prefill(kv_cache)
+    if decode_name == "auto":
+        decode_name = "triton" if _is_half_on_cuda(kv_cache) else "torch"
+
+    def create(name: str) -> BaseAttnBackend:
+        if name == "fi":
+            from .fi import FlashInferBackend
+
+            return FlashInferBackend(kv_cache, page_table, num_qo_heads, head_dim)
+        if name == "fa":
+            from .fa import FlashAttentionBackend
+
+            return FlashAttentionBackend(kv_cache, page_table, head_dim)
+        if name == "triton":
+            from .triton_backend import TritonBackend
+
+            return TritonBackend(kv_cache, page_table, head_dim)
         return TorchBackend(kv_cache, page_table, head_dim)
-    raise ValueError(f"attention backend must be one of {', '.join(ATTENTION_BACKENDS)}, not {name!r}")
+
+    if prefill_name == decode_name:
+        return create(prefill_name)
+    return HybridBackend(create(prefill_name), create(decode_name))
+
+
+def _is_half_on_cuda(kv_cache: BaseKVCachePool) -> bool:
+    return kv_cache.device.type == "cuda" and kv_cache.dtype in _HALF
+
+
+def _fastest_prefill(kv_cache: BaseKVCachePool) -> str:
+    if not _is_half_on_cuda(kv_cache):
+        return "torch"
+    from .fa import find_flash_attention
+
+    try:
+        find_flash_attention()
+    except ImportError:
+        return "torch"
+    return "fa"
 
 
 __all__ = [
     "ATTENTION_BACKENDS",
     "BaseAttnBackend",
     "BaseAttnMetadata",
+    "HybridBackend",
     "TorchBackend",
     "create_attention_backend",
+    "merge_states",
     "paged_attention",
     "seqlen_metadata",
+    "split_backend_name",
 ]

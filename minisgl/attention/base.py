@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import torch
 
 if TYPE_CHECKING:
     from ..core import Batch
+    from ..kvcache import BaseKVCachePool
 
 
 class BaseAttnMetadata(ABC):
@@ -22,11 +24,20 @@ class BaseAttnMetadata(ABC):
 class BaseAttnBackend(ABC):
     """Stores a batch's keys and values in the pool and attends over what is there."""
 
+    kv_cache: BaseKVCachePool
+
     @abstractmethod
     def prepare_metadata(self, batch: Batch) -> None:
         """Set `batch.attn_metadata`. The page table's rows, positions and out_loc must be set before."""
 
     @abstractmethod
+    def attend(self, q: torch.Tensor, layer_id: int, batch: Batch) -> torch.Tensor:
+        """Attend with q [N, heads, head_dim]; the batch's keys and values are in the pool already.
+
+        Returns:
+            [N, heads, head_dim] in q's dtype.
+        """
+
     def forward(
         self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, layer_id: int, batch: Batch
     ) -> torch.Tensor:
@@ -37,3 +48,52 @@ class BaseAttnBackend(ABC):
         Returns:
             [N, heads, head_dim] in q's dtype.
         """
+        self.kv_cache.store_kv(k, v, batch.out_loc, layer_id)
+        return self.attend(q, layer_id, batch)
+
+    # A graph replays kernels with the addresses that it was captured with. So a backend makes tensors that
+    # stay, reads only these while it is captured, and fills them before each replay.
+
+    @abstractmethod
+    def init_capture_graph(self, max_seq_len: int, bs_list: Sequence[int]) -> None:
+        """Make what the decode graphs of these batch sizes will read. Called once, before any capture."""
+
+    @abstractmethod
+    def prepare_for_capture(self, batch: Batch) -> None:
+        """Set the metadata of a decode batch that is about to be captured, all of it in tensors that stay."""
+
+    @abstractmethod
+    def prepare_for_replay(self, batch: Batch) -> None:
+        """Copy a padded batch's metadata to where the graph of its size reads."""
+
+
+class HybridBackend(BaseAttnBackend):
+    """One backend for prefill, mixed batches included, and another one for decode."""
+
+    def __init__(self, prefill_backend: BaseAttnBackend, decode_backend: BaseAttnBackend) -> None:
+        self.prefill_backend = prefill_backend
+        self.decode_backend = decode_backend
+        self.kv_cache = decode_backend.kv_cache
+
+    def _of(self, batch: Batch) -> BaseAttnBackend:
+        return self.prefill_backend if batch.is_prefill else self.decode_backend
+
+    def prepare_metadata(self, batch: Batch) -> None:
+        self._of(batch).prepare_metadata(batch)
+
+    def attend(self, q: torch.Tensor, layer_id: int, batch: Batch) -> torch.Tensor:
+        return self._of(batch).attend(q, layer_id, batch)
+
+    def forward(
+        self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, layer_id: int, batch: Batch
+    ) -> torch.Tensor:
+        return self._of(batch).forward(q, k, v, layer_id, batch)
+
+    def init_capture_graph(self, max_seq_len: int, bs_list: Sequence[int]) -> None:
+        self.decode_backend.init_capture_graph(max_seq_len, bs_list)
+
+    def prepare_for_capture(self, batch: Batch) -> None:
+        self.decode_backend.prepare_for_capture(batch)
+
+    def prepare_for_replay(self, batch: Batch) -> None:
+        self.decode_backend.prepare_for_replay(batch)

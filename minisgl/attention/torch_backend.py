@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -11,7 +12,11 @@ import torch.nn.functional as F
 from ..core import Batch
 from ..kvcache import BaseKVCachePool
 from .base import BaseAttnBackend, BaseAttnMetadata
-from .utils import seqlen_metadata
+from .utils import merge_states, seqlen_metadata, to_device
+
+# Most entries of one mask. The mask, and on some devices the scores, are quadratic in the length: 64 MB as
+# float32 a head and no more, however long the prompt is.
+_MASK_ENTRIES = 2**24
 
 
 def paged_attention(
@@ -41,22 +46,28 @@ def paged_attention(
 
     def attend(q: torch.Tensor, table: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         """R requests with n queries each, q [R, n, heads, head_dim], padded to the longest one's keys."""
-        n, visible = q.shape[1], lengths.view(-1, 1, 1)
-        if n > 1:  # the queries are the last positions: only the last of them sees every key
-            visible = visible - torch.arange(n - 1, -1, -1, device=q.device).view(-1, 1)
-        mask = torch.arange(table.shape[1], device=q.device) < visible  # [R, n, keys]
+        requests, n = q.shape[:2]
+        keys = table.shape[1]
+        position = torch.arange(keys, device=q.device)
+        ends = lengths.view(-1, 1, 1)
         # What is undefined points to the request's own first token instead: a place that exists.
-        locations = torch.where(mask[:, -1], table, table[:, :1]).flatten()
-        k = k_cache.index_select(0, locations).view(*table.shape, *k_cache.shape[1:])
-        v = v_cache.index_select(0, locations).view(*table.shape, *v_cache.shape[1:])
-        return F.scaled_dot_product_attention(
-            q.transpose(1, 2),
-            k.transpose(1, 2),
-            v.transpose(1, 2),
-            attn_mask=mask.unsqueeze(1),
-            scale=scale,
-            enable_gqa=True,
-        ).transpose(1, 2)
+        locations = torch.where(position < lengths.view(-1, 1), table, table[:, :1]).flatten()
+        k = k_cache.index_select(0, locations).view(*table.shape, *k_cache.shape[1:]).transpose(1, 2)
+        v = v_cache.index_select(0, locations).view(*table.shape, *v_cache.shape[1:]).transpose(1, 2)
+        block = max(1, _MASK_ENTRIES // (requests * keys))
+        out = []
+        for start in range(0, n, block):
+            part = q[:, start : start + block]
+            visible = ends
+            if n > 1:  # the queries are the last positions: only the last of them sees every key
+                later = n - 1 - torch.arange(start, start + part.shape[1], device=q.device)
+                visible = ends - later.view(-1, 1)
+            mask = position < visible  # [R, queries, keys]
+            attended = F.scaled_dot_product_attention(
+                part.transpose(1, 2), k, v, attn_mask=mask.unsqueeze(1), scale=scale, enable_gqa=True
+            )
+            out.append(attended.transpose(1, 2))
+        return out[0] if len(out) == 1 else torch.cat(out, dim=1)
 
     if len(q) == len(page_table):  # one query each, as in every decode batch
         return attend(q.unsqueeze(1), page_table, cache_seqlens).flatten(0, 1)
@@ -72,50 +83,87 @@ def paged_attention(
     return out
 
 
+def split_attention(
+    q: torch.Tensor,
+    k_cache: torch.Tensor,
+    v_cache: torch.Tensor,
+    page_table: torch.Tensor,
+    cu_seqlens_q: torch.Tensor,
+    cache_seqlens: torch.Tensor,
+    scale: float,
+    num_splits: int,
+) -> torch.Tensor:
+    """What `paged_attention` computes, with each request's keys cut into `num_splits` parts that are merged.
+
+    A GPU works on the parts at the same time. Here they only show that the parts give the whole.
+    """
+    group = q.shape[1] // k_cache.shape[1]
+    out = torch.empty_like(q)
+    for i, (start, end) in enumerate(pairwise(cu_seqlens_q.tolist())):
+        queries, keys = q[start:end].float(), int(cache_seqlens[i])
+        position = torch.arange(keys, device=q.device)
+        visible = position < keys - torch.arange(end - start - 1, -1, -1, device=q.device).view(-1, 1)
+        o = torch.zeros_like(queries)
+        lse = queries.new_full(queries.shape[:2], -torch.inf)
+        for part in position.tensor_split(num_splits):
+            locations = page_table[i, part]
+            k = k_cache[locations].float().repeat_interleave(group, dim=1)
+            v = v_cache[locations].float().repeat_interleave(group, dim=1)
+            scores = torch.einsum("qhd,khd->qhk", queries, k) * scale
+            scores = scores.masked_fill(~visible[:, None, part], -torch.inf)
+            part_lse = scores.logsumexp(dim=-1)
+            weights = (scores - part_lse.unsqueeze(-1)).exp().nan_to_num(0.0)  # NaN: no key is visible
+            o, lse = merge_states(o, lse, torch.einsum("qhk,khd->qhd", weights, v), part_lse)
+        out[start:end] = o.to(q.dtype)
+    return out
+
+
 @dataclass
 class TorchMetadata(BaseAttnMetadata):
     page_table: torch.Tensor  # int32 [B, longest], the batch's rows only
     cu_seqlens_q: torch.Tensor  # int32 [B + 1]
     cache_seqlens: torch.Tensor  # int32 [B]
     last_indices: torch.Tensor  # int64 [B]
-    out_loc: torch.Tensor  # int64 [N]
 
     def get_last_indices(self, bs: int) -> torch.Tensor:
         return self.last_indices[:bs]
 
 
 class TorchBackend(BaseAttnBackend):
-    """Works on every device that torch has."""
+    """Works on every device that torch has.
 
-    def __init__(self, kv_cache: BaseKVCachePool, page_table: torch.Tensor, head_dim: int) -> None:
+    `num_splits` above 1 computes attention in that many parts of the keys, slowly: to see that it can be
+    done.
+    """
+
+    def __init__(
+        self, kv_cache: BaseKVCachePool, page_table: torch.Tensor, head_dim: int, num_splits: int = 1
+    ) -> None:
         self.kv_cache = kv_cache
         layers = range(kv_cache.num_layers)
         self._k_slots = [kv_cache.k_cache(i).flatten(0, 1) for i in layers]  # [slots, kv_heads, head_dim]
         self._v_slots = [kv_cache.v_cache(i).flatten(0, 1) for i in layers]
         self.page_table = page_table
         self.scale = head_dim**-0.5
+        self.num_splits = num_splits
 
     def prepare_metadata(self, batch: Batch) -> None:
         device = self.page_table.device
         reqs = batch.padded_reqs
         cu_seqlens_q, cache_seqlens, last_indices = seqlen_metadata(reqs)
-        rows = torch.tensor([req.table_idx for req in reqs], device=device)
+        rows = to_device(torch.tensor([req.table_idx for req in reqs]), device)
         longest = max(req.device_len for req in reqs)
         batch.attn_metadata = TorchMetadata(
             page_table=self.page_table[:, :longest].index_select(0, rows),
-            cu_seqlens_q=cu_seqlens_q.to(device),
-            cache_seqlens=cache_seqlens.to(device),
-            last_indices=last_indices.to(device),
-            out_loc=batch.out_loc.long(),
+            cu_seqlens_q=to_device(cu_seqlens_q, device),
+            cache_seqlens=to_device(cache_seqlens, device),
+            last_indices=to_device(last_indices, device),
         )
 
-    def forward(
-        self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, layer_id: int, batch: Batch
-    ) -> torch.Tensor:
+    def attend(self, q: torch.Tensor, layer_id: int, batch: Batch) -> torch.Tensor:
         metadata = batch.attn_metadata
         assert isinstance(metadata, TorchMetadata)
-        self.kv_cache.store_kv(k, v, metadata.out_loc, layer_id)
-        return paged_attention(
+        arguments = (
             q,
             self._k_slots[layer_id],
             self._v_slots[layer_id],
@@ -124,3 +172,29 @@ class TorchBackend(BaseAttnBackend):
             metadata.cache_seqlens,
             self.scale,
         )
+        if self.num_splits > 1:
+            return split_attention(*arguments, self.num_splits)
+        return paged_attention(*arguments)
+
+    def init_capture_graph(self, max_seq_len: int, bs_list: Sequence[int]) -> None:
+        size, device = max(bs_list), self.page_table.device
+        self._graph_tables = torch.zeros((size, max_seq_len), dtype=torch.int32, device=device)
+        self._graph_seqlens = torch.ones(size, dtype=torch.int32, device=device)
+        self._graph_range = torch.arange(size + 1, device=device)
+
+    def prepare_for_capture(self, batch: Batch) -> None:
+        size = batch.padded_size
+        batch.attn_metadata = TorchMetadata(
+            page_table=self._graph_tables[:size],
+            cu_seqlens_q=self._graph_range[: size + 1].int(),
+            cache_seqlens=self._graph_seqlens[:size],
+            last_indices=self._graph_range[:size],
+        )
+
+    def prepare_for_replay(self, batch: Batch) -> None:
+        metadata = batch.attn_metadata
+        assert isinstance(metadata, TorchMetadata)
+        size, longest = metadata.page_table.shape
+        # Columns past the longest keep what they had: `cache_seqlens` masks them.
+        self._graph_tables[:size, :longest] = metadata.page_table
+        self._graph_seqlens[:size] = metadata.cache_seqlens

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
 import torch
 
+from ..attention import split_backend_name
 from ..distributed import DistributedInfo
 from ..distributed.info import ONE_RANK
 from ..models import ModelConfig
@@ -35,8 +37,11 @@ class EngineConfig:
     memory_ratio: float = 0.9  # share of the free memory that weights and KV pool may take
     num_page_override: int | None = None  # pages of the KV pool, instead of what memory allows
     max_seq_len_override: int | None = None  # longest sequence, instead of what the model allows
-    attention_backend: str = "auto"
+    attention_backend: str = "auto"  # "torch", "fi", "fa", "triton", or two of them as "PREFILL,DECODE"
     moe_backend: str = "auto"  # one of MOE_BACKENDS
+    cuda_graph_max_bs: int | None = None  # largest decode batch with a graph; None: chosen, 0: no graphs
+    cuda_graph_bs: Sequence[int] | None = None  # batch sizes with a graph, instead of those up to the largest
+    emulate_graph: bool = False  # on a CPU: run decode batches on the tensors that a graph would read
     seed: int = 42  # of requests that bring no seed of their own
     tp_info: DistributedInfo = ONE_RANK  # this process, of how many that share the model
 
@@ -56,6 +61,8 @@ class EngineConfig:
             check_count("max_seq_len_override", self.max_seq_len_override)
         if not is_number(self.memory_ratio) or not 0 < self.memory_ratio <= 1:
             raise ValueError(f"memory_ratio must be above 0 and at most 1, not {self.memory_ratio!r}")
+        split_backend_name(self.attention_backend)
+        self._check_graph()
         if not is_int(self.seed):
             raise ValueError(f"seed must be an integer, not {self.seed!r}")
         if self.dtype is not None and not (
@@ -67,6 +74,23 @@ class EngineConfig:
                 f"moe_backend must be one of {', '.join(MOE_BACKENDS)}, not {self.moe_backend!r}"
             )
         self._check_device()
+
+    def _check_graph(self) -> None:
+        if self.cuda_graph_max_bs is not None and (
+            not is_int(self.cuda_graph_max_bs) or self.cuda_graph_max_bs < 0
+        ):
+            raise ValueError(
+                f"cuda_graph_max_bs must be None or an integer of at least 0, not {self.cuda_graph_max_bs!r}"
+            )
+        sizes = self.cuda_graph_bs
+        if sizes is not None and (
+            not isinstance(sizes, Sequence)
+            or isinstance(sizes, str)
+            or not all(is_int(size) and size > 0 for size in sizes)
+        ):
+            raise ValueError(f"cuda_graph_bs must be a list of integers of at least 1, not {sizes!r}")
+        if not isinstance(self.emulate_graph, bool):
+            raise ValueError(f"emulate_graph must be True or False, not {self.emulate_graph!r}")
 
     def _check_device(self) -> None:
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,7 +28,11 @@ from ..moe import create_moe_backend
 from ..utils import align_up, cdiv, div_even
 from ..utils.memory import available_memory
 from .config import EngineConfig
+from .graph import GraphRunner, choose_graph_sizes
 from .sample import BatchSamplingArgs, Sampler
+
+_MAX_GRAPH_BS = 256  # larger batches gain little: their kernels take longer than a launch
+_WARM_UP_TOKENS = 512
 
 
 class ForwardOutput(NamedTuple):
@@ -80,7 +85,7 @@ class Engine:
 
     Attributes that others read: `device`, `dtype`, `model_config`, `model_path` (None for a model in memory),
     `page_size`, `num_pages`, `max_seq_len`, `page_table`, `ctx`, `model`, `attn_backend`, `sampler`,
-    `dummy_req`.
+    `dummy_req`, `graph_runner`.
     """
 
     def __init__(self, config: EngineConfig) -> None:
@@ -140,6 +145,7 @@ class Engine:
             config.attention_backend,
             kv_cache=self.kv_cache,
             page_table=self.page_table,
+            num_qo_heads=div_even(self.model_config.num_qo_heads, self.tp_info.size),
             head_dim=self.model_config.head_dim,
         )
         self.sampler = Sampler(self.device, self.model_config.vocab_size, config.seed)
@@ -148,6 +154,9 @@ class Engine:
         self.ctx.kv_cache = self.kv_cache
         self.ctx.attn_backend = self.attn_backend
         self.ctx.moe_backend = create_moe_backend(config.moe_backend, self.device)
+        self.graph_runner = self._make_graph_runner(config)
+        if self.device.type == "cuda":
+            self._warm_up()
 
     @torch.inference_mode()
     def forward_batch(self, batch: Batch, args: BatchSamplingArgs) -> ForwardOutput:
@@ -155,8 +164,10 @@ class Engine:
 
         The scheduler has set the batch's tensors and the backend its metadata. Every request moves on by one.
         """
-        with self._active(batch):
-            logits = self.model.forward()
+        if self.graph_runner.can_use_cuda_graph(batch):
+            logits = self.graph_runner.replay(batch)
+        else:
+            logits = self._logits(batch)
         for req in batch.reqs:
             req.complete_one()
         next_tokens = self.sampler.sample(logits[: batch.size], args)
@@ -175,7 +186,13 @@ class Engine:
     def shutdown(self) -> None:
         """Give the device's memory back. The engine is of no use afterwards."""
         set_tp_info(0, 1)
-        del self.model, self.kv_cache, self.page_table, self.attn_backend, self.ctx
+        # The runner first: its graphs hold memory, and the model by what they call.
+        del self.graph_runner, self.model, self.kv_cache, self.page_table, self.attn_backend, self.ctx
+
+    def _logits(self, batch: Batch) -> torch.Tensor:
+        """Logits of each request's next token, [padded requests, vocab_size]."""
+        with self._active(batch):
+            return self.model.forward()
 
     @contextmanager
     def _active(self, batch: Batch) -> Iterator[None]:
@@ -192,6 +209,37 @@ class Engine:
         """Bytes of one token's keys and values in this rank's pool, over all layers."""
         of_a_head = self.model_config.kv_elements_per_token // self.model_config.num_kv_heads
         return of_a_head * self.num_kv_heads * self.dtype.itemsize
+
+    @torch.inference_mode()
+    def _make_graph_runner(self, config: EngineConfig) -> GraphRunner:
+        on_cuda = self.device.type == "cuda"
+        sizes: Sequence[int] = ()
+        if config.cuda_graph_max_bs != 0 and (on_cuda or config.emulate_graph):
+            largest = config.cuda_graph_max_bs or (_MAX_GRAPH_BS if on_cuda else config.max_running_req)
+            sizes = config.cuda_graph_bs or choose_graph_sizes(min(largest, config.max_running_req))
+        return GraphRunner(
+            self._logits,
+            self.attn_backend,
+            self.dummy_req,
+            graph_bs_list=sizes,
+            max_seq_len=self.page_table.shape[1],
+            dummy_loc=self.num_pages * self.page_size,
+            device=self.device,
+            stream=torch.cuda.Stream(self.device) if on_cuda else None,
+        )
+
+    @torch.inference_mode()
+    def _warm_up(self) -> None:
+        """Compute a prompt whose KV nobody reads, so that no user waits while kernels compile."""
+        length = min(_WARM_UP_TOKENS, self.max_seq_len - 1)
+        req = replace(self.dummy_req, input_ids=torch.zeros(length, dtype=torch.int32))
+        batch = Batch([req], "prefill")
+        batch.input_ids = torch.zeros(length, dtype=torch.int32, device=self.device)
+        batch.positions = torch.arange(length, dtype=torch.int32, device=self.device)
+        batch.out_loc = self.page_table[req.table_idx, :length]
+        self.attn_backend.prepare_metadata(batch)
+        self.sampler.sample(self._logits(batch), self.sampler.prepare(batch))
+        torch.cuda.synchronize(self.device)
 
     def _plan_num_pages(self, config: EngineConfig, free_before: list[int], longest: int) -> int:
         pages = plan_num_pages(

@@ -148,6 +148,7 @@ class Scheduler(SchedulerIOMixin):
 
     def _prepare_batch(self, batch: Batch) -> ForwardInput:
         """Give the batch its pages and everything that the model and the sampler read."""
+        self.engine.graph_runner.pad_batch(batch)
         self.cache_manager.allocate_paged(batch.reqs)
         rows, positions = flat_positions(batch.padded_reqs)
         input_tuple = (rows.to(self.device), positions.to(self.device, torch.int64))

@@ -132,4 +132,6 @@ def test_unknown_backend() -> None:
         device=torch.device("cpu"),
     )
     with pytest.raises(ValueError, match="'flash'"):
-        create_attention_backend("flash", kv_cache=pool, page_table=torch.zeros(1, 1), head_dim=4)
+        create_attention_backend(
+            "flash", kv_cache=pool, page_table=torch.zeros(1, 1), num_qo_heads=1, head_dim=4
+        )

@@ -1,0 +1,74 @@
+"""Attention of decode batches by the engine's own kernel, which reads the page table itself: no plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from .. import kernel
+from ..core import Batch
+from ..kvcache import BaseKVCachePool
+from .base import BaseAttnBackend, BaseAttnMetadata
+from .utils import to_device
+
+
+@dataclass
+class TritonMetadata(BaseAttnMetadata):
+    rows: torch.Tensor  # int32 [B], rows of the page table
+    cache_seqlens: torch.Tensor  # int32 [B]
+    last_indices: torch.Tensor  # int64 [B]
+
+    def get_last_indices(self, bs: int) -> torch.Tensor:
+        return self.last_indices[:bs]
+
+
+class TritonBackend(BaseAttnBackend):
+    """Decode only: one query a request. Another backend does prefill (see HybridBackend)."""
+
+    def __init__(self, kv_cache: BaseKVCachePool, page_table: torch.Tensor, head_dim: int) -> None:
+        self.kv_cache = kv_cache
+        layers = range(kv_cache.num_layers)
+        self._k_slots = [kv_cache.k_cache(i).flatten(0, 1) for i in layers]  # [slots, kv_heads, head_dim]
+        self._v_slots = [kv_cache.v_cache(i).flatten(0, 1) for i in layers]
+        self.page_table = page_table
+        self.scale = head_dim**-0.5
+        self._range = torch.arange(len(page_table), device=page_table.device)
+
+    def prepare_metadata(self, batch: Batch) -> None:
+        reqs = batch.padded_reqs
+        lengths = [[req.table_idx for req in reqs], [req.device_len for req in reqs]]
+        rows, cache_seqlens = to_device(torch.tensor(lengths, dtype=torch.int32), self.page_table.device)
+        batch.attn_metadata = TritonMetadata(rows, cache_seqlens, self._range[: len(reqs)])
+
+    def attend(self, q: torch.Tensor, layer_id: int, batch: Batch) -> torch.Tensor:
+        metadata = batch.attn_metadata
+        assert isinstance(metadata, TritonMetadata)
+        return kernel.decode_attention(
+            q,
+            self._k_slots[layer_id],
+            self._v_slots[layer_id],
+            self.page_table,
+            metadata.rows,
+            metadata.cache_seqlens,
+            self.scale,
+        )
+
+    def init_capture_graph(self, max_seq_len: int, bs_list: Sequence[int]) -> None:
+        size, device = max(bs_list), self.page_table.device
+        self._graph_lengths = torch.ones((2, size), dtype=torch.int32, device=device)
+
+    def prepare_for_capture(self, batch: Batch) -> None:
+        size = batch.padded_size
+        rows, cache_seqlens = self._graph_lengths[:, :size]
+        rows.fill_(batch.padded_reqs[0].table_idx)
+        batch.attn_metadata = TritonMetadata(rows, cache_seqlens, self._range[:size])
+
+    def prepare_for_replay(self, batch: Batch) -> None:
+        metadata = batch.attn_metadata
+        assert isinstance(metadata, TritonMetadata)
+        size = batch.padded_size
+        rows, cache_seqlens = self._graph_lengths[:, :size]
+        rows.copy_(metadata.rows)
+        cache_seqlens.copy_(metadata.cache_seqlens)
