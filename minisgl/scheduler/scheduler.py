@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import torch
 
@@ -40,8 +40,9 @@ ForwardData: TypeAlias = tuple[ForwardInput, ForwardOutput]
 class Scheduler(SchedulerIOMixin):
     """Runs an engine for many requests at once."""
 
-    def __init__(self, config: SchedulerConfig) -> None:
-        super().__init__()
+    def __init__(self, config: SchedulerConfig, **queues: Any) -> None:
+        """`queues` are those of `SchedulerIOMixin`. Raises what `Engine` raises."""
+        super().__init__(**queues)
         self.config = config
         self.engine = Engine(config)
         self.device = self.engine.device
