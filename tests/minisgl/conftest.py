@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 import torch
@@ -30,7 +31,13 @@ class Driver:
     """An engine with a page table whose pages are handed out in random order."""
 
     def __init__(
-        self, config: ModelConfig, page_size: int = 1, seed: int = 0, pages: int = 64, device: str = "cpu"
+        self,
+        config: ModelConfig,
+        page_size: int = 1,
+        seed: int = 0,
+        pages: int = 64,
+        device: str = "cpu",
+        **settings: Any,
     ) -> None:
         self.weights = tiny_state_dict(config, seed)
         self.engine = Engine(
@@ -40,6 +47,7 @@ class Driver:
                 device=device,
                 num_page_override=pages,
                 max_running_req=8,
+                **settings,
             )
         )
         self.engine.kv_cache.buffer.fill_(float("nan"))  # shows whoever reads what nobody wrote
