@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from ..kvcache import BaseKVCachePool
-from .base import BaseAttnBackend, BaseAttnMetadata, HybridBackend
+from .base import BaseAttnBackend, BaseAttnMetadata, HeadTransform, HybridBackend
 from .torch_backend import TorchBackend, paged_attention
 from .utils import merge_states, seqlen_metadata
 
@@ -85,6 +85,7 @@ __all__ = [
     "ATTENTION_BACKENDS",
     "BaseAttnBackend",
     "BaseAttnMetadata",
+    "HeadTransform",
     "HybridBackend",
     "TorchBackend",
     "create_attention_backend",

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
+
+from .. import kernel
 
 if TYPE_CHECKING:
     from ..core import Batch
@@ -19,6 +21,17 @@ class BaseAttnMetadata(ABC):
     @abstractmethod
     def get_last_indices(self, bs: int) -> torch.Tensor:
         """Where the last token of each of the first `bs` requests is in the batch's row, int64 [bs]."""
+
+
+class HeadTransform(NamedTuple):
+    """What happens to a token's heads between the QKV product and attention."""
+
+    q_weight: torch.Tensor | None  # [head_dim], of the norm of query heads, if the model has it
+    k_weight: torch.Tensor | None
+    eps: float
+    cos_sin: torch.Tensor  # float32 [max_position, head_dim], the rotation
+    num_qo_heads: int
+    num_kv_heads: int
 
 
 class BaseAttnBackend(ABC):
@@ -49,6 +62,29 @@ class BaseAttnBackend(ABC):
             [N, heads, head_dim] in q's dtype.
         """
         self.kv_cache.store_kv(k, v, batch.out_loc, layer_id)
+        return self.attend(q, layer_id, batch)
+
+    def forward_qkv(
+        self, qkv: torch.Tensor, heads: HeadTransform, layer_id: int, batch: Batch
+    ) -> torch.Tensor:
+        """From the QKV product, [N, (num_qo_heads + 2 num_kv_heads) head_dim], in as few kernels as can be.
+
+        Returns:
+            [N, num_qo_heads, head_dim] in qkv's dtype.
+        """
+        q = kernel.qk_norm_rope_store(
+            qkv,
+            heads.q_weight,
+            heads.k_weight,
+            heads.eps,
+            heads.cos_sin,
+            batch.positions,
+            batch.out_loc,
+            self.kv_cache.k_cache(layer_id).flatten(0, 1),
+            self.kv_cache.v_cache(layer_id).flatten(0, 1),
+            heads.num_qo_heads,
+            heads.num_kv_heads,
+        )
         return self.attend(q, layer_id, batch)
 
     # A graph replays kernels with the addresses that it was captured with. So a backend makes tensors that
@@ -88,6 +124,11 @@ class HybridBackend(BaseAttnBackend):
         self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, layer_id: int, batch: Batch
     ) -> torch.Tensor:
         return self._of(batch).forward(q, k, v, layer_id, batch)
+
+    def forward_qkv(
+        self, qkv: torch.Tensor, heads: HeadTransform, layer_id: int, batch: Batch
+    ) -> torch.Tensor:
+        return self._of(batch).forward_qkv(qkv, heads, layer_id, batch)
 
     def init_capture_graph(self, max_seq_len: int, bs_list: Sequence[int]) -> None:
         self.decode_backend.init_capture_graph(max_seq_len, bs_list)

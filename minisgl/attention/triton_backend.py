@@ -10,7 +10,7 @@ import torch
 from .. import kernel
 from ..core import Batch
 from ..kvcache import BaseKVCachePool
-from .base import BaseAttnBackend, BaseAttnMetadata
+from .base import BaseAttnBackend, BaseAttnMetadata, HeadTransform
 from .utils import to_device
 
 
@@ -53,6 +53,27 @@ class TritonBackend(BaseAttnBackend):
             metadata.rows,
             metadata.cache_seqlens,
             self.scale,
+        )
+
+    def forward_qkv(
+        self, qkv: torch.Tensor, heads: HeadTransform, layer_id: int, batch: Batch
+    ) -> torch.Tensor:
+        metadata = batch.attn_metadata
+        assert isinstance(metadata, TritonMetadata)
+        return kernel.fused_decode_attention(
+            qkv,
+            heads.q_weight,
+            heads.k_weight,
+            heads.eps,
+            heads.cos_sin,
+            self._k_slots[layer_id],
+            self._v_slots[layer_id],
+            self.page_table,
+            metadata.rows,
+            metadata.cache_seqlens,
+            self.scale,
+            heads.num_qo_heads,
+            heads.num_kv_heads,
         )
 
     def init_capture_graph(self, max_seq_len: int, bs_list: Sequence[int]) -> None:

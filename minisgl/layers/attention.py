@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import torch
 
+from ..attention.base import HeadTransform
 from ..core import get_global_ctx
 from ..distributed import get_tp_info
+from ..kernel import use_triton
 from ..utils import div_even
 from .base import StateLessOP
 from .norm import RMSNorm
@@ -39,6 +43,9 @@ class AttentionLayer(StateLessOP):
     def forward(self, qkv: torch.Tensor) -> torch.Tensor:
         """qkv [N, (num_qo_heads + 2 num_kv_heads) head_dim] to [N, num_qo_heads head_dim]."""
         ctx = get_global_ctx()
+        if use_triton(qkv):
+            out = ctx.attn_backend.forward_qkv(qkv, self._transform, self.layer_id, ctx.batch)
+            return out.view(len(qkv), -1)
         heads = qkv.view(len(qkv), -1, self.head_dim)
         qk, v = heads.split((self.num_qo_heads + self.num_kv_heads, self.num_kv_heads), dim=1)
         if self.q_norm is not None and self.k_norm is not None:
@@ -49,3 +56,15 @@ class AttentionLayer(StateLessOP):
         q, k = qk.split((self.num_qo_heads, self.num_kv_heads), dim=1)
         out = ctx.attn_backend.forward(q, k, v, self.layer_id, ctx.batch)
         return out.view(len(qkv), self.num_qo_heads * self.head_dim)
+
+    @cached_property
+    def _transform(self) -> HeadTransform:
+        """Made at the first forward, when the weights have been loaded."""
+        return HeadTransform(
+            q_weight=self.q_norm.weight if self.q_norm else None,
+            k_weight=self.k_norm.weight if self.k_norm else None,
+            eps=self.q_norm.eps if self.q_norm else 0.0,
+            cos_sin=self.rotary.cos_sin,
+            num_qo_heads=self.num_qo_heads,
+            num_kv_heads=self.num_kv_heads,
+        )

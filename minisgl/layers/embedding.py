@@ -59,6 +59,11 @@ class ParallelLMHead(BaseOP):
         if tied is None:
             self.weight = torch.empty(cdiv(num_embeddings, self._comm.size), embedding_dim)
 
+    @property
+    def matrix(self) -> torch.Tensor:
+        """What vectors are multiplied with: [rows, embedding_dim]."""
+        return self.weight if self._tied is None else self._tied.weight
+
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Vectors [N, embedding_dim] of all tokens to logits [requests, num_embeddings].
 
@@ -68,7 +73,7 @@ class ParallelLMHead(BaseOP):
         batch = get_global_ctx().batch
         if batch.is_prefill:
             x = x[batch.attn_metadata.get_last_indices(batch.size)]
-        logits = F.linear(x, self.weight if self._tied is None else self._tied.weight)
+        logits = F.linear(x, self.matrix)
         if self._comm.size == 1:
             return logits
         return merge_gathered_logits(self._comm.all_gather(logits), self._comm.size, self._vocab_size)

@@ -19,6 +19,10 @@ class RMSNorm(BaseOP):
         """x [..., size] to the same shape."""
         return F.rms_norm(x, self.weight.shape, self.weight, self._eps)
 
+    @property
+    def eps(self) -> float:
+        return self._eps
+
 
 class RMSNormFused(BaseOP):
     """The norm together with the addition that precedes it: the residual stream stays unnormalized."""
@@ -37,3 +41,7 @@ class RMSNormFused(BaseOP):
         """
         total = x if residual is None else x + residual
         return F.rms_norm(total, self.weight.shape, self.weight, self._eps), total
+
+    @property
+    def eps(self) -> float:
+        return self._eps

@@ -132,6 +132,11 @@ class RotaryEmbedding(StateLessOP):
     def __init__(self, config: RotaryConfig, device: torch.device) -> None:
         self._cos_sin = cos_sin_table(config).to(device)
 
+    @property
+    def cos_sin(self) -> torch.Tensor:
+        """float32 [max_position, head_dim], cosines and then sines."""
+        return self._cos_sin
+
     def forward(self, x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
         """Rotate x [N, heads, head_dim] to positions, int [N]."""
         return apply_rope(x, positions, self._cos_sin)

@@ -16,6 +16,7 @@ from ..layers import (
     RotaryEmbedding,
     VocabParallelEmbedding,
 )
+from . import small_batch
 from .base import BaseLLMModel
 from .config import ModelConfig
 from .utils import GatedMLP, MoEMLP, RopeAttn
@@ -70,6 +71,10 @@ class DecoderForCausalLM(BaseLLMModel):
         self.model = Decoder(config, device)
         tied = self.model.embed_tokens if config.tie_word_embeddings else None
         self.lm_head = ParallelLMHead(config.vocab_size, config.hidden_size, tied)
+        self.is_plain = small_batch.is_plain(config)
 
     def forward(self) -> torch.Tensor:
-        return self.lm_head.forward(self.model.forward(get_global_ctx().batch.input_ids))
+        batch = get_global_ctx().batch
+        if small_batch.is_small(self, batch):
+            return small_batch.forward(self, batch.input_ids)
+        return self.lm_head.forward(self.model.forward(batch.input_ids))
