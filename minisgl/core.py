@@ -140,6 +140,8 @@ class Req:
     def __post_init__(self) -> None:
         self.device_len = len(self.input_ids)
         self.max_device_len = self.device_len + self.output_len
+        # Set by whoever admits the request, where they are something else.
+        self.prompt_len = self.device_len  # tokens that the user gave; what follows was generated
         if not 0 <= self.cached_len < self.device_len:
             raise ValueError(
                 f"request {self.uid}: cached_len {self.cached_len} must be at least 0 and below the "

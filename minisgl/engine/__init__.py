@@ -2,6 +2,7 @@
 
 from .config import EngineConfig, ModelSource
 from .engine import Engine, ForwardOutput, plan_num_pages
+from .logprobs import TokenLogprobs
 from .sample import NO_TOKEN, BatchSamplingArgs, Sampler, filter_probs
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "ForwardOutput",
     "ModelSource",
     "Sampler",
+    "TokenLogprobs",
     "filter_probs",
     "plan_num_pages",
 ]

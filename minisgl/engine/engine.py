@@ -29,6 +29,7 @@ from ..utils import align_up, cdiv, div_even
 from ..utils.memory import available_memory
 from .config import EngineConfig
 from .graph import GraphRunner, choose_graph_sizes
+from .logprobs import TokenLogprobs
 from .sample import BatchSamplingArgs, Sampler
 
 _MAX_GRAPH_BS = 256  # larger batches gain little: their kernels take longer than a launch
@@ -37,8 +38,11 @@ _WARM_UP_TOKENS = 512
 
 class ForwardOutput(NamedTuple):
     next_tokens_gpu: torch.Tensor  # int32 [B] on the engine's device: the next step's input
-    next_tokens_cpu: torch.Tensor  # int32 [B] on the CPU, valid once the event has happened
+    next_tokens_cpu: (
+        torch.Tensor
+    )  # int32 [B] on the CPU, `NO_TOKEN` for none; valid once the event has happened
     copy_done_event: torch.cuda.Event | None  # None where nothing had to be copied
+    logprobs: TokenLogprobs | None = None  # on the CPU like the tokens; None when nobody asked
 
 
 def plan_num_pages(
@@ -148,7 +152,9 @@ class Engine:
             num_qo_heads=div_even(self.model_config.num_qo_heads, self.tp_info.size),
             head_dim=self.model_config.head_dim,
         )
-        self.sampler = Sampler(self.device, self.model_config.vocab_size, config.seed)
+        self.sampler = Sampler(
+            self.device, self.model_config.vocab_size, config.seed, config.max_running_req + 1
+        )
         self.ctx = Context(self.page_size)
         self.ctx.page_table = self.page_table
         self.ctx.kv_cache = self.kv_cache
@@ -170,13 +176,17 @@ class Engine:
             logits = self._logits(batch)
         for req in batch.reqs:
             req.complete_one()
-        next_tokens = self.sampler.sample(logits[: batch.size], args)
+        logits = logits[: batch.size]
+        tokens = self.sampler.sample(logits, args)
+        logprobs = self.sampler.logprobs(logits, tokens, args)
+        # The next step may be on its way before anybody sees that a request has failed: it needs some id.
+        next_tokens = tokens.clamp(min=0)
         if self.device.type != "cuda":
-            return ForwardOutput(next_tokens, next_tokens.cpu(), None)
-        on_cpu = next_tokens.to("cpu", non_blocking=True)
+            return ForwardOutput(next_tokens, tokens, None, logprobs)
+        on_cpu = tokens.to("cpu", non_blocking=True)
         copy_done = torch.cuda.Event()
         copy_done.record()
-        return ForwardOutput(next_tokens, on_cpu, copy_done)
+        return ForwardOutput(next_tokens, on_cpu, copy_done, logprobs)
 
     def reset(self) -> None:
         """Forget a forward that an interrupt has torn off, at whatever line."""

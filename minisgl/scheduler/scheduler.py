@@ -54,6 +54,7 @@ class Scheduler(SchedulerIOMixin):
         self.decode_manager = DecodeManager(config.page_size)
         self.prefill_manager = PrefillManager(self.cache_manager, self.table_manager, self.decode_manager)
         self.token_pool = self.table_manager.token_pool
+        self.engine.sampler.penalties.token_pool = self.token_pool
         self.prefill_budget = config.max_extend_tokens
         self.eos_token_ids = frozenset(self.engine.model_config.eos_token_ids)
         self.is_shut_down = False

@@ -22,9 +22,11 @@ class RecordingSampler(Sampler):
 
     logits: torch.Tensor
 
-    def sample(self, logits: torch.Tensor, args: BatchSamplingArgs) -> torch.Tensor:
+    def sample(
+        self, logits: torch.Tensor, args: BatchSamplingArgs, tokens: torch.Tensor | None = None
+    ) -> torch.Tensor:
         self.logits = logits.clone()
-        return super().sample(logits, args)
+        return super().sample(logits, args, tokens)
 
 
 class Driver:
@@ -51,7 +53,7 @@ class Driver:
             )
         )
         self.engine.kv_cache.buffer.fill_(float("nan"))  # shows whoever reads what nobody wrote
-        self.engine.sampler = RecordingSampler(self.engine.device, config.vocab_size, seed=1)
+        self.engine.sampler = RecordingSampler(self.engine.device, config.vocab_size, 1, 9)
         self.free = list(range(pages))
         random.Random(seed).shuffle(self.free)
         self.rows = 0
@@ -87,7 +89,7 @@ class Driver:
 
     def step(self, reqs: list[Req]) -> torch.Tensor:
         """One forward of all of `reqs`; their logits [B, vocab]."""
-        decode = all(req.extend_len == 1 for req in reqs)
+        decode = all(req.device_len > req.prompt_len for req in reqs)
         batch = Batch(reqs, "decode" if decode else "prefill")
         rows, positions = flat_positions(reqs)
         batch.positions = positions.to(self.engine.device)
