@@ -1,4 +1,4 @@
-"""Chapter 17: what attention kernels want: a backend for each phase, page numbers, and work that can be split.
+"""Chapter 17: what attention kernels want: a backend for each phase, page numbers, work that can be split.
 
 On a GPU it also compares FlashInfer and FlashAttention, where they are installed.
 
@@ -31,7 +31,7 @@ class Counted:
 
 
 def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Output [heads, head_dim] of one query over its keys [m, heads, head_dim], and its log-sum-exp [heads]."""
+    """Output [heads, head_dim] of one query over keys [m, heads, head_dim], and its log-sum-exp [heads]."""
     scores = torch.einsum("hd,mhd->hm", q, k) * q.shape[-1] ** -0.5
     return torch.einsum("hm,mhd->hd", scores.softmax(dim=-1), v), scores.logsumexp(dim=-1)
 
