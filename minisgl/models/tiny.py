@@ -60,7 +60,7 @@ def tiny_state_dict(config: ModelConfig, seed: int) -> dict[str, torch.Tensor]:
     """
     generator = torch.Generator().manual_seed(seed)
     weights: dict[str, torch.Tensor] = {}
-    for name, shape in _shapes(config).items():
+    for name, shape in weight_shapes(config).items():
         if "norm" in name:
             weights[name] = torch.rand(shape, generator=generator) + 0.5
         else:
@@ -111,7 +111,7 @@ def prompt(i: int, n: int) -> list[int]:
     return [(37 * i + 11 * j + 3) % _VOCAB_SIZE for j in range(n)]
 
 
-def _shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:
+def weight_shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:
     hidden, dim = config.hidden_size, config.head_dim
     rows = {"q": config.num_qo_heads * dim, "k": config.num_kv_heads * dim, "v": config.num_kv_heads * dim}
     shapes: dict[str, tuple[int, ...]] = {"model.embed_tokens.weight": (config.vocab_size, hidden)}

@@ -1,0 +1,79 @@
+"""The functions of flash-attn that transformers calls, for a machine without that package.
+
+Prompts go to the FlashAttention 2 that torch carries. Decode attention over pages, which torch 2.11 does not
+have, goes to this engine's kernel: so transformers is not slowed down by what is missing here.
+"""
+
+from __future__ import annotations
+
+import inspect
+
+import torch
+from torch.nn.attention.varlen import varlen_attn
+
+from minisgl import kernel
+
+_GQA = {"enable_gqa": True} if "enable_gqa" in inspect.signature(varlen_attn).parameters else {}
+
+
+def flash_attn_func(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool = False) -> torch.Tensor:
+    raise NotImplementedError("continuous batching does not call this")
+
+
+def flash_attn_varlen_func(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    cu_seqlens_q: torch.Tensor,
+    cu_seqlens_k: torch.Tensor,
+    max_seqlen_q: int,
+    max_seqlen_k: int,
+    softmax_scale: float | None = None,
+    causal: bool = False,
+    window_size: tuple[int, int] = (-1, -1),
+) -> torch.Tensor:
+    assert causal and tuple(window_size) == (-1, -1)
+    return varlen_attn(
+        q,
+        k,
+        v,
+        cu_seqlens_q,
+        cu_seqlens_k,
+        max_seqlen_q,
+        max_seqlen_k,
+        scale=softmax_scale,
+        window_size=(-1, 0),
+        **_GQA,
+    )
+
+
+def flash_attn_with_kvcache(
+    q: torch.Tensor,
+    k_cache: torch.Tensor,
+    v_cache: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    cache_seqlens: torch.Tensor,
+    block_table: torch.Tensor,
+    softmax_scale: float,
+    causal: bool = False,
+    window_size: tuple[int, int] = (-1, -1),
+) -> torch.Tensor:
+    """One new token a request: q, k, v [B, 1, heads, head_dim], caches [blocks, block size, heads, head_dim].
+
+    `cache_seqlens` counts the tokens before it, -1 for padding, whose KV goes to the cache's last place.
+    """
+    assert causal and tuple(window_size) == (-1, -1)
+    block_size = k_cache.shape[1]
+    k_slots, v_slots = k_cache.flatten(0, 1), v_cache.flatten(0, 1)
+    within = torch.arange(block_size, device=q.device, dtype=torch.int32)
+    table = (block_table.clamp(min=0)[:, :, None] * block_size + within).flatten(1)
+    is_padding = cache_seqlens < 0
+    before = cache_seqlens.clamp(min=0)
+    loc = table.gather(1, before[:, None].long()).squeeze(1)
+    kernel.store_cache(
+        k.squeeze(1), v.squeeze(1), loc.masked_fill(is_padding, len(k_slots) - 1), k_slots, v_slots
+    )
+    rows = torch.arange(len(q), device=q.device)
+    out = kernel.decode_attention(q.squeeze(1), k_slots, v_slots, table, rows, before + 1, softmax_scale)
+    return out.unsqueeze(1)
