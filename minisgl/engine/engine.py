@@ -170,14 +170,16 @@ class Engine:
 
         The scheduler has set the batch's tensors and the backend its metadata. Every request moves on by one.
         """
+        tokens: torch.Tensor | None = None
         if self.graph_runner.can_use_cuda_graph(batch):
-            logits = self.graph_runner.replay(batch)
+            self.graph_runner.buffer.copy_sampling(args)
+            logits, drawn = self.graph_runner.replay(batch)
+            logits, tokens = logits[: batch.size], drawn[: batch.size]
         else:
-            logits = self._logits(batch)
+            logits = self._logits(batch)[: batch.size]
         for req in batch.reqs:
             req.complete_one()
-        logits = logits[: batch.size]
-        tokens = self.sampler.sample(logits, args)
+        tokens = self.sampler.sample(logits, args, tokens)
         logprobs = self.sampler.logprobs(logits, tokens, args)
         # The next step may be on its way before anybody sees that a request has failed: it needs some id.
         next_tokens = tokens.clamp(min=0)

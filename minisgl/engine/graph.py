@@ -11,15 +11,24 @@ read, so that an input that nobody copied shows there, too, by other tokens.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import torch
 
 from ..attention import BaseAttnBackend
 from ..core import Batch, Req
+from ..kernel import sample_tokens
+from .sample import BatchSamplingArgs
 
-# Computes a batch whose tensors and metadata are set; for a graph, all that it returns must be tensors.
+# Computes the logits of a batch whose tensors and metadata are set: [padded requests, vocab_size].
 Forward: TypeAlias = Callable[[Batch], torch.Tensor]
+
+
+class GraphOutput(NamedTuple):
+    """What a replay leaves behind, overwritten by the next one."""
+
+    logits: torch.Tensor  # [padded requests, vocab_size]
+    tokens: torch.Tensor  # int32 [padded requests], drawn by `sample_tokens`
 
 
 def choose_graph_sizes(max_bs: int) -> list[int]:
@@ -31,12 +40,17 @@ def choose_graph_sizes(max_bs: int) -> list[int]:
 
 
 class GraphCaptureBuffer:
-    """The inputs that graphs read, int32 [size] each. A graph of n requests reads the first n entries."""
+    """The inputs that graphs read, [size] each. A graph of n requests reads the first n entries."""
 
     def __init__(self, size: int, device: torch.device) -> None:
+        # of the model, int32
         self.input_ids, self.out_loc, self.positions = torch.zeros(
             (3, size), dtype=torch.int32, device=device
         ).unbind(0)
+        # of the sampler, float32 and float64
+        self.temperatures = torch.zeros(size, device=device)
+        self.uniforms = torch.zeros(size, dtype=torch.float64, device=device)
+        self._is_greedy = True  # whether all temperatures are 0
 
     def set_batch(self, batch: Batch) -> None:
         """Have a batch that is about to be captured read from here."""
@@ -52,9 +66,23 @@ class GraphCaptureBuffer:
         self.out_loc[:size] = batch.out_loc
         self.positions[:size] = batch.positions
 
+    def copy_sampling(self, args: BatchSamplingArgs) -> None:
+        """Copy what `sample_tokens` needs of a batch's requests. What it draws for dummies nobody reads."""
+        if args.temperatures is not None and args.uniforms is not None:
+            size = len(args.temperatures)
+            self.temperatures[:size] = args.temperatures
+            self.uniforms[:size] = args.uniforms
+            self._is_greedy = False
+        elif not self._is_greedy:
+            self.temperatures.zero_()
+            self._is_greedy = True
+
+
+_Run: TypeAlias = Callable[[Batch], GraphOutput]
+
 
 class _Graph(Protocol):
-    output: torch.Tensor
+    output: GraphOutput
 
     def replay(self) -> None: ...
 
@@ -62,12 +90,12 @@ class _Graph(Protocol):
 class CapturedGraph:
     """A graph of the GPU."""
 
-    def __init__(self, forward: Forward, batch: Batch, pool: Any, stream: torch.cuda.Stream) -> None:
-        forward(batch)  # compiles kernels and allocates workspaces, which must not be recorded
+    def __init__(self, run: _Run, batch: Batch, pool: Any, stream: torch.cuda.Stream) -> None:
+        run(batch)  # compiles kernels and allocates workspaces, which must not be recorded
         torch.cuda.synchronize()
         self._graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self._graph, pool=pool, stream=stream):
-            self.output = forward(batch)
+            self.output = run(batch)
 
     def replay(self) -> None:
         self._graph.replay()
@@ -76,12 +104,12 @@ class CapturedGraph:
 class EmulatedGraph:
     """The model run anew on the tensors of the captured batch."""
 
-    def __init__(self, forward: Forward, batch: Batch) -> None:
-        self._forward, self._batch = forward, batch
-        self.output = forward(batch)
+    def __init__(self, run: _Run, batch: Batch) -> None:
+        self._run, self._batch = run, batch
+        self.output = run(batch)
 
     def replay(self) -> None:
-        self.output = self._forward(self._batch)
+        self.output = self._run(self._batch)
 
 
 class GraphRunner:
@@ -110,6 +138,7 @@ class GraphRunner:
         self.graph_bs_list = sorted(set(graph_bs_list))
         self.max_graph_bs = max(self.graph_bs_list, default=0)
         self.dummy_req = dummy_req
+        self._forward = forward
         self._attn_backend = attn_backend
         self._graphs: dict[int, _Graph] = {}
         if not self.graph_bs_list:
@@ -124,9 +153,9 @@ class GraphRunner:
             self.buffer.set_batch(batch)
             attn_backend.prepare_for_capture(batch)
             if stream is None or pool is None:
-                self._graphs[size] = EmulatedGraph(forward, batch)
+                self._graphs[size] = EmulatedGraph(self._run, batch)
             else:
-                self._graphs[size] = CapturedGraph(forward, batch, pool, stream)
+                self._graphs[size] = CapturedGraph(self._run, batch, pool, stream)
 
     def can_use_cuda_graph(self, batch: Batch) -> bool:
         """Whether there is a graph for a batch like this one, padded as it is."""
@@ -142,10 +171,18 @@ class GraphRunner:
             padding = min(size for size in self.graph_bs_list if size >= batch.size) - batch.size
         batch.padded_reqs = batch.reqs + [self.dummy_req] * padding
 
-    def replay(self, batch: Batch) -> torch.Tensor:
-        """What the forward returns for a padded batch; overwritten by the next replay."""
+    def replay(self, batch: Batch) -> GraphOutput:
+        """Logits of a padded batch, and tokens drawn from them as the buffer's sampling inputs say."""
         self.buffer.copy_from(batch)
         self._attn_backend.prepare_for_replay(batch)
         graph = self._graphs[batch.padded_size]
         graph.replay()
         return graph.output
+
+    def _run(self, batch: Batch) -> GraphOutput:
+        """What a graph records."""
+        logits = self._forward(batch)
+        size = batch.padded_size
+        buffer = self.buffer
+        tokens = sample_tokens(logits, buffer.temperatures[:size], buffer.uniforms[:size])
+        return GraphOutput(logits, tokens)

@@ -120,7 +120,11 @@ def test_graphs_change_no_token(arch: str, page_size: int, backend: str) -> None
     config = tiny_config(arch)  # type: ignore[arg-type]
     prompts = [prompt(i, n) for i, n in enumerate((5, 17, 3, 9, 24, 5))]
     params = [SamplingParams(max_tokens=n, ignore_eos=True) for n in (3, 9, 1, 12, 6, 8)]
-    sampled = SamplingParams(max_tokens=7, ignore_eos=True, temperature=0.8, top_k=30, seed=1)
+    sampled = [
+        SamplingParams(max_tokens=7, ignore_eos=True, temperature=0.8, top_k=30, seed=1),
+        SamplingParams(max_tokens=9, ignore_eos=True, temperature=1.2, seed=2, repetition_penalty=1.3),
+        SamplingParams(max_tokens=8, ignore_eos=True, temperature=0.6, seed=3),
+    ]
     results = []
     for settings in ({}, {"emulate_graph": True, "attention_backend": backend}):
         llm = LLM(
@@ -130,7 +134,7 @@ def test_graphs_change_no_token(arch: str, page_size: int, backend: str) -> None
             max_running_req=3,
             **settings,
         )
-        outputs = llm.generate([*prompts, prompt(7, 6)], [*params, sampled])
+        outputs = llm.generate([*prompts, *(prompt(7 + i, 6) for i in range(3))], [*params, *sampled])
         results.append([output["token_ids"] for output in outputs])
     assert results[0] == results[1]
 
