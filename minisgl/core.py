@@ -20,14 +20,15 @@ if TYPE_CHECKING:
     from .moe import BaseMoeBackend
 
 
-_MAX_STOPS, _MAX_STOP_CHARS = 64, 1024  # every new text is searched for each of them
+_MAX_STOPS, _MAX_STOP_CHARS = 16, 256  # every new text is searched for each of them
 
 
 @dataclass(frozen=True)
 class SamplingParams:
     """How the tokens of one request are chosen, and where it ends.
 
-    Lists become tuples, and one stop string a tuple of one: what JSON and msgpack carry is as good.
+    Lists become tuples, and one stop string a tuple of one: what JSON and msgpack carry is as good. A stop
+    string that contains another one is dropped, as the text ends at the other one.
 
     Raises:
         ValueError: a field is out of its range; the message names it.
@@ -78,6 +79,8 @@ class SamplingParams:
         if not is_int(self.n) or not 1 <= self.n <= 128:
             raise ValueError(f"n must be an integer from 1 to 128, not {self.n!r}")
         self._check_stops()
+        reached = [stop for stop in self.stop if not any(o in stop for o in self.stop if o != stop)]
+        object.__setattr__(self, "stop", tuple(dict.fromkeys(reached)))
 
     def _check_stops(self) -> None:
         if not isinstance(self.stop, tuple) or len(self.stop) > _MAX_STOPS:

@@ -16,7 +16,10 @@ class Tokenizer(Protocol):
         """
 
     def decode(self, token_ids: Sequence[int]) -> str:
-        """The text of token ids, without special tokens."""
+        """The text of token ids, without special tokens. An id that the tokenizer does not have is one."""
+
+    def batch_decode(self, sequences: Sequence[Sequence[int]]) -> list[str]:
+        """`decode` of each."""
 
 
 class FastTokenizer:
@@ -37,6 +40,10 @@ class FastTokenizer:
     def decode(self, token_ids: Sequence[int]) -> str:
         text: str = self._tokenizer.decode(list(token_ids), skip_special_tokens=True)
         return text
+
+    def batch_decode(self, sequences: Sequence[Sequence[int]]) -> list[str]:
+        # one by one: for short sequences the library's threads cost more than they do
+        return [self.decode(token_ids) for token_ids in sequences]
 
 
 def load_tokenizer(folder: Path) -> Tokenizer:
