@@ -53,7 +53,7 @@ def qk_norm_rope_store(
     num_qo_heads: int,
     num_kv_heads: int,
 ) -> torch.Tensor:
-    heads = qkv.view(len(qkv), num_qo_heads + 2 * num_kv_heads, -1)
+    heads = qkv.view(len(qkv), num_qo_heads + 2 * num_kv_heads, k_cache.shape[-1])
     q, k, v = heads.split((num_qo_heads, num_kv_heads, num_kv_heads), dim=1)
     if q_weight is not None:
         q = rms_norm(q, q_weight, eps)

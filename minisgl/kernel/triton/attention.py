@@ -1,0 +1,317 @@
+"""Attention of one query a request, over keys and values scattered in the pool.
+
+Why: at batch 256 this reads 30 GB a step and is most of the step's time. Split over each request's keys
+(flash-decoding, https://pytorch.org/blog/flash-decoding/), so that few or long requests fill the GPU, too. It
+takes in the norms, the rotation and the storing in front, and the merging of the splits behind, each of which
+would be a launch a layer.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import torch
+import triton
+import triton.language as tl
+
+from .common import has_pdl, release_next, wait_for_inputs
+from .rope import rotated_heads
+
+_MAX_PAIRS = 1 << 16  # of request and KV head, in one launch
+
+
+@dataclass(frozen=True)
+class DecodeConfig:
+    """How the work is cut. All give the same result, up to rounding."""
+
+    block: int = 64  # keys a program takes at a time
+    splits: int = 8  # most programs a request and KV head
+    min_chunk: int = 256  # fewest keys that are worth a program of their own
+    warps: int = 4
+    stages: int = 3  # blocks in flight, and one
+
+
+@triton.jit
+def merge_splits(
+    part_out,
+    part_lse,
+    out,
+    num_parts,
+    GROUP: tl.constexpr,
+    SPLITS: tl.constexpr,
+    D: tl.constexpr,
+    BLOCK_D: tl.constexpr,
+):
+    """Weigh the splits' results [SPLITS, GROUP, D] by their log-sum-exps [SPLITS, GROUP], base 2."""
+    s, dim = tl.arange(0, SPLITS), tl.arange(0, BLOCK_D)
+    for g in tl.static_range(GROUP):
+        # `.cg`: other programs wrote these; a copy in this processor's own cache would be stale
+        lse = tl.load(part_lse + s * GROUP + g, mask=s < num_parts, other=float("-inf"), cache_modifier=".cg")
+        weight = tl.exp2(lse - tl.max(lse, axis=0))
+        weight = weight / tl.sum(weight, axis=0)
+        mask = (s[:, None] < num_parts) & (dim[None, :] < D)
+        values = tl.load(
+            part_out + (s[:, None] * GROUP + g) * D + dim[None, :], mask=mask, other=0.0, cache_modifier=".cg"
+        )
+        tl.store(out + g * D + dim, tl.sum(values * weight[:, None], axis=0), mask=dim < D)
+
+
+@triton.jit
+def decode_attention_kernel(
+    q_or_qkv,
+    q_weight,
+    k_weight,
+    eps,
+    cos_sin,
+    k_cache,
+    v_cache,
+    page_table,
+    rows,
+    cache_seqlens,
+    out,
+    part_out,
+    part_lse,
+    arrivals,
+    table_width,
+    scale,
+    min_chunk,
+    HKV: tl.constexpr,
+    GROUP: tl.constexpr,
+    D: tl.constexpr,
+    FUSED: tl.constexpr,
+    BLOCK_G: tl.constexpr,
+    BLOCK_D: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    SPLITS: tl.constexpr,
+    STAGES: tl.constexpr,
+    PDL: tl.constexpr,
+):
+    """Program (h, s, i): the queries that share KV head h of request i, over its split s of the keys.
+
+    The heads of one split are neighbours in the grid, hence run together: a token's row of all heads is then
+    read as a whole.
+    """
+    wait_for_inputs(PDL)
+    release_next(PDL)
+    h, split, i = tl.program_id(0), tl.program_id(1), tl.program_id(2).to(tl.int64)
+    length = tl.load(cache_seqlens + i)
+    chunk = tl.cdiv(tl.maximum(min_chunk, tl.cdiv(length, SPLITS)), BLOCK_N) * BLOCK_N
+    num_parts = tl.cdiv(length, chunk)
+    if split >= num_parts:
+        return
+    start, end = split * chunk, tl.minimum(split * chunk + chunk, length)
+    row = page_table + tl.load(rows + i).to(tl.int64) * table_width
+
+    g, dim = tl.arange(0, BLOCK_G), tl.arange(0, BLOCK_D)
+    in_group, in_head = g < GROUP, dim < D
+    HQ: tl.constexpr = HKV * GROUP
+    dtype = k_cache.dtype.element_ty
+    log2_scale = scale * 1.4426950408889634  # exp2 is what the hardware has
+    m = tl.full([BLOCK_G], float("-inf"), tl.float32)
+    total = tl.zeros([BLOCK_G], tl.float32)
+    acc = tl.zeros([BLOCK_G, BLOCK_D], tl.float32)
+
+    if FUSED:
+        heads = q_or_qkv + i * (HQ + 2 * HKV) * D
+        position = length - 1
+        q = rotated_heads(heads + h * GROUP * D, q_weight, eps, cos_sin, position, GROUP, D, BLOCK_G, BLOCK_D)
+        q = q.to(dtype)
+        if end == length:  # the split with the new token, whose key and value are not in the pool yet
+            k_new = rotated_heads(heads + (HQ + h) * D, k_weight, eps, cos_sin, position, 1, D, 1, BLOCK_D)
+            k_new = k_new.to(dtype)
+            v_new = tl.load(heads + (HQ + HKV + h) * D + dim[None, :], mask=in_head[None, :], other=0.0)
+            target = (tl.load(row + position).to(tl.int64) * HKV + h) * D + dim[None, :]
+            tl.store(k_cache + target, k_new, mask=in_head[None, :])
+            tl.store(v_cache + target, v_new, mask=in_head[None, :])
+            m = tl.sum(q.to(tl.float32) * k_new.to(tl.float32), axis=1) * log2_scale
+            total += 1.0
+            acc += v_new.to(tl.float32)
+            end -= 1
+    else:
+        q = tl.load(
+            q_or_qkv + (i * HQ + h * GROUP + g[:, None]) * D + dim[None, :],
+            mask=in_group[:, None] & in_head[None, :],
+            other=0.0,
+        )
+
+    k_head, v_head = k_cache + h * D + dim[None, :], v_cache + h * D + dim[None, :]
+    keys = tl.arange(0, BLOCK_N)
+    # Locations are read one block ahead, so that keys and values never wait for them.
+    loc = tl.load(row + start + keys, mask=start + keys < end, other=0)
+    for n in tl.range(start, end, BLOCK_N, num_stages=STAGES):
+        exists = n + keys < end
+        # What is masked must come as zero: a probability of zero times what nobody wrote may be NaN.
+        mask = exists[:, None] & in_head[None, :]
+        at = loc.to(tl.int64)[:, None] * (HKV * D)
+        loc = tl.load(row + n + BLOCK_N + keys, mask=n + BLOCK_N + keys < end, other=0)
+        k = tl.load(k_head + at, mask=mask, other=0.0)
+        scores = tl.dot(q, tl.trans(k), input_precision="ieee") * log2_scale
+        scores = tl.where(exists[None, :], scores, float("-inf"))
+        m_new = tl.maximum(m, tl.max(scores, axis=1))
+        probs = tl.exp2(scores - m_new[:, None])
+        keep = tl.exp2(m - m_new)
+        v = tl.load(v_head + at, mask=mask, other=0.0)
+        acc = tl.dot(probs.to(dtype), v, acc * keep[:, None], input_precision="ieee")
+        total = total * keep + tl.sum(probs, axis=1)
+        m = m_new
+
+    acc = acc / total[:, None]
+    head = i * HQ + h * GROUP
+    mask = in_group[:, None] & in_head[None, :]
+    tile = g[:, None] * D + dim[None, :]
+    if num_parts == 1:
+        tl.store(out + head * D + tile, acc, mask=mask)
+        return
+    pair = i * HKV + h
+    part_out += pair * SPLITS * GROUP * D
+    part_lse += pair * SPLITS * GROUP
+    tl.store(part_out + split * GROUP * D + tile, acc, mask=mask)
+    tl.store(part_lse + split * GROUP + g, m + tl.log2(total), mask=in_group)
+    tl.debug_barrier()  # all threads have stored before one of them says so
+    if tl.atomic_add(arrivals + pair, 1, sem="acq_rel") == num_parts - 1:
+        # The last to arrive merges, which spares a launch, and leaves the counter as it found it.
+        tl.store(arrivals + pair, 0)
+        merge_splits(part_out, part_lse, out + head * D, num_parts, GROUP, SPLITS, D, BLOCK_D)
+
+
+@functools.cache
+def _arrivals(device: torch.device) -> torch.Tensor:
+    """Zeros, and zeros again after every launch. Launches of one device therefore share a stream."""
+    return torch.zeros(_MAX_PAIRS, dtype=torch.int32, device=device)
+
+
+@functools.cache
+def _processors(device: torch.device) -> int:
+    if device.type != "cuda":
+        return 4
+    return torch.cuda.get_device_properties(device).multi_processor_count
+
+
+def choose_config(batch: int, num_kv_heads: int, processors: int) -> DecodeConfig:
+    """Enough programs to fill the GPU, from what a captured graph knows: the lengths are not among it."""
+    pairs = batch * num_kv_heads
+    splits = triton.next_power_of_2(triton.cdiv(4 * processors, pairs))
+    if splits >= 16:
+        return DecodeConfig(block=32, splits=min(splits, 32), min_chunk=32)
+    return DecodeConfig(splits=max(splits, 8), min_chunk=256 if splits < 4 else 128)
+
+
+def _launch(
+    q_or_qkv: torch.Tensor,
+    q_weight: torch.Tensor | None,
+    k_weight: torch.Tensor | None,
+    eps: float,
+    cos_sin: torch.Tensor | None,
+    k_cache: torch.Tensor,
+    v_cache: torch.Tensor,
+    page_table: torch.Tensor,
+    rows: torch.Tensor,
+    cache_seqlens: torch.Tensor,
+    scale: float,
+    num_qo_heads: int,
+    config: DecodeConfig | None,
+) -> torch.Tensor:
+    assert k_cache.is_contiguous() and v_cache.is_contiguous() and page_table.stride(1) == 1
+    batch, (num_kv_heads, size) = len(q_or_qkv), k_cache.shape[1:]
+    group = num_qo_heads // num_kv_heads
+    device = q_or_qkv.device
+    out = q_or_qkv.new_empty(batch, num_qo_heads, size)
+    if batch == 0:
+        return out
+    assert batch * num_kv_heads <= _MAX_PAIRS
+    config = config or choose_config(batch, num_kv_heads, _processors(device))
+    parts = (batch, num_kv_heads, config.splits, group)
+    pdl = has_pdl(q_or_qkv)
+    decode_attention_kernel[(num_kv_heads, config.splits, batch)](
+        q_or_qkv.contiguous(),
+        q_weight,
+        k_weight,
+        eps,
+        cos_sin,
+        k_cache,
+        v_cache,
+        page_table,
+        rows,
+        cache_seqlens,
+        out,
+        torch.empty(*parts, size, dtype=torch.float32, device=device),
+        torch.empty(parts, dtype=torch.float32, device=device),
+        _arrivals(device),
+        page_table.stride(0),
+        scale,
+        config.min_chunk,
+        HKV=num_kv_heads,
+        GROUP=group,
+        D=size,
+        FUSED=cos_sin is not None,
+        BLOCK_G=max(triton.next_power_of_2(group), 16),  # the least rows of a tensor core's product
+        BLOCK_D=max(triton.next_power_of_2(size), 16),
+        BLOCK_N=config.block,
+        SPLITS=config.splits,
+        STAGES=config.stages,
+        PDL=pdl,
+        num_warps=config.warps,
+        launch_pdl=pdl,
+    )
+    return out
+
+
+def decode_attention(
+    q: torch.Tensor,
+    k_cache: torch.Tensor,
+    v_cache: torch.Tensor,
+    page_table: torch.Tensor,
+    rows: torch.Tensor,
+    cache_seqlens: torch.Tensor,
+    scale: float,
+    config: DecodeConfig | None = None,
+) -> torch.Tensor:
+    return _launch(
+        q,
+        None,
+        None,
+        0.0,
+        None,
+        k_cache,
+        v_cache,
+        page_table,
+        rows,
+        cache_seqlens,
+        scale,
+        q.shape[1],
+        config,
+    )
+
+
+def fused_decode_attention(
+    qkv: torch.Tensor,
+    q_weight: torch.Tensor | None,
+    k_weight: torch.Tensor | None,
+    eps: float,
+    cos_sin: torch.Tensor,
+    k_cache: torch.Tensor,
+    v_cache: torch.Tensor,
+    page_table: torch.Tensor,
+    rows: torch.Tensor,
+    cache_seqlens: torch.Tensor,
+    scale: float,
+    num_qo_heads: int,
+    num_kv_heads: int,
+    config: DecodeConfig | None = None,
+) -> torch.Tensor:
+    return _launch(
+        qkv,
+        q_weight,
+        k_weight,
+        eps,
+        cos_sin,
+        k_cache,
+        v_cache,
+        page_table,
+        rows,
+        cache_seqlens,
+        scale,
+        num_qo_heads,
+        config,
+    )
