@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from ..kernel import store_cache
 from .base import BaseKVCachePool
 
 
@@ -46,9 +47,7 @@ class MHAKVCache(BaseKVCachePool):
         return self._v_buffer[index]
 
     def store_kv(self, k: torch.Tensor, v: torch.Tensor, out_loc: torch.Tensor, layer_id: int) -> None:
-        locations = out_loc.long()  # index_copy_ takes nothing else; free of charge where it is int64 already
-        self._k_slots[layer_id].index_copy_(0, locations, k)
-        self._v_slots[layer_id].index_copy_(0, locations, v)
+        store_cache(k, v, out_loc, self._k_slots[layer_id], self._v_slots[layer_id])
 
     @property
     def device(self) -> torch.device:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as F
 
+from .. import kernel
 from .base import BaseOP
 
 
@@ -17,7 +17,7 @@ class RMSNorm(BaseOP):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """x [..., size] to the same shape."""
-        return F.rms_norm(x, self.weight.shape, self.weight, self._eps)
+        return kernel.rms_norm(x, self.weight, self._eps)
 
     @property
     def eps(self) -> float:
@@ -39,8 +39,9 @@ class RMSNormFused(BaseOP):
         Returns:
             The normalized sum, for the next sublayer; the sum, which is the new residual stream.
         """
-        total = x if residual is None else x + residual
-        return F.rms_norm(total, self.weight.shape, self.weight, self._eps), total
+        if residual is None:
+            return kernel.rms_norm(x, self.weight, self._eps), x
+        return kernel.fused_add_rms_norm(x, residual, self.weight, self._eps)
 
     @property
     def eps(self) -> float:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from .. import kernel
 from .base import StateLessOP
 
 if TYPE_CHECKING:
@@ -139,4 +140,6 @@ class RotaryEmbedding(StateLessOP):
 
     def forward(self, x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
         """Rotate x [N, heads, head_dim] to positions, int [N]."""
+        if kernel.use_triton(x):
+            return kernel.apply_rope(x, positions, self._cos_sin)
         return apply_rope(x, positions, self._cos_sin)

@@ -19,7 +19,7 @@ CONFIGS = st.builds(
     splits=st.sampled_from([1, 2, 8]),
     min_chunk=st.sampled_from([1, 32, 256]),
 )
-few = settings(max_examples=15, deadline=None)
+few = settings(max_examples=15, deadline=None, derandomize=True)
 
 
 def precision(half: bool, device: torch.device) -> torch.dtype:
@@ -35,6 +35,7 @@ class Pool:
     def __init__(
         self, lengths: list[int], heads: int, size: int, dtype: torch.dtype, device: torch.device
     ) -> None:
+        torch.manual_seed(sum(lengths))
         slots = sum(lengths) + 5
         free = random.Random(0).sample(range(slots), slots)
         table = torch.full((len(lengths) + 2, max(lengths, default=1) + 3), 2**30, dtype=torch.int32)
