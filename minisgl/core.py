@@ -145,6 +145,7 @@ class Req:
         self.max_device_len = self.device_len + self.output_len
         # Set by whoever admits the request, where they are something else.
         self.prompt_len = self.device_len  # tokens that the user gave; what follows was generated
+        self.admission = 0  # when it was admitted, as a running number
         if not 0 <= self.cached_len < self.device_len:
             raise ValueError(
                 f"request {self.uid}: cached_len {self.cached_len} must be at least 0 and below the "
@@ -171,8 +172,19 @@ class Req:
         self.device_len += 1
 
     def append_host(self, next_token: torch.Tensor) -> None:
-        """Record a sampled token on the CPU, where it may arrive later than on the device: int32 [1]."""
-        self.input_ids = torch.cat([self.input_ids, next_token])
+        """Record a sampled token on the CPU, where it may arrive later than on the device: int32 [1].
+
+        `input_ids` becomes the front part of a buffer that doubles when it is full: n tokens cost about n
+        copies, and n * n if each made a tensor of its own.
+        """
+        length = len(self.input_ids)
+        buffer: torch.Tensor | None = getattr(self, "_buffer", None)
+        if buffer is None or length == len(buffer):
+            buffer = torch.empty(2 * length + 1, dtype=torch.int32)
+            buffer[:length] = self.input_ids
+            self._buffer = buffer
+        buffer[length : length + 1] = next_token
+        self.input_ids = buffer[: length + 1]
 
     def __repr__(self) -> str:
         return (
@@ -182,12 +194,28 @@ class Req:
         )
 
 
+class ChunkedReq(Req):
+    """A request of whose prompt only a part is computed so far: nothing is sampled from it."""
+
+    @property
+    def can_decode(self) -> bool:
+        return False
+
+    def append_host(self, next_token: torch.Tensor) -> None:
+        raise RuntimeError(f"request {self.uid}: no token follows a prompt that is computed in part")
+
+
 @dataclass
 class Batch:
-    """The requests of one forward, and their tokens as one row without padding."""
+    """The requests of one forward, and their tokens as one row without padding.
+
+    A batch in which running requests go on beside prompts is a "prefill" batch, too: attention has to expect
+    any number of tokens. The running ones come first, in ascending uid, with one token each.
+    """
 
     reqs: list[Req]
     phase: Literal["prefill", "decode"]
+    num_decodes: int = 0  # in a prefill batch: so many of its first requests run already
     # set by the scheduler; N is the number of tokens, the sum of extend_len over padded_reqs
     input_ids: torch.Tensor = field(init=False)  # int32 [N]
     positions: torch.Tensor = field(init=False)  # int32 [N]
@@ -223,9 +251,28 @@ def flat_positions(reqs: Sequence[Req]) -> tuple[torch.Tensor, torch.Tensor]:
         rows, int64 [N]: the request's `table_idx`, once for each of its tokens;
         positions, int32 [N]: its positions `[cached_len, device_len)`.
     """
-    rows = [req.table_idx for req in reqs for _ in range(req.cached_len, req.device_len)]
-    positions = [position for req in reqs for position in range(req.cached_len, req.device_len)]
-    return torch.tensor(rows, dtype=torch.int64), torch.tensor(positions, dtype=torch.int32)
+    rows, positions = flat_ranges(
+        [req.table_idx for req in reqs], [req.cached_len for req in reqs], [req.device_len for req in reqs]
+    )
+    return rows, positions.int()
+
+
+def flat_ranges(
+    rows: Sequence[int], starts: Sequence[int], ends: Sequence[int]
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The positions `[starts[i], ends[i])` of each row `rows[i]`, one behind the other.
+
+    Returns:
+        int64 [N] each: the row and the position of every entry, N being the sum of all lengths.
+    """
+    row, start = torch.tensor(rows, dtype=torch.int64), torch.tensor(starts, dtype=torch.int64)
+    lengths = [end - begin for begin, end in zip(starts, ends, strict=True)]
+    if lengths.count(1) == len(lengths):  # every decode step
+        return row, start
+    length = torch.tensor(lengths)
+    which = torch.repeat_interleave(length, output_size=sum(lengths))  # the range that an entry belongs to
+    shift = start - (length.cumsum(0) - length)  # from an entry's place in the result to its position
+    return row[which], shift[which] + torch.arange(len(which))
 
 
 @dataclass

@@ -27,6 +27,7 @@ from ..models import (
 from ..moe import create_moe_backend
 from ..utils import align_up, cdiv, div_even
 from ..utils.memory import available_memory
+from ..utils.stream import new_stream
 from .config import EngineConfig
 from .graph import GraphRunner, choose_graph_sizes
 from .logprobs import TokenLogprobs
@@ -87,9 +88,9 @@ class Engine:
     As one of several ranks it holds a share of the weights and of the KV, and all ranks run the same batches;
     the process has joined the others before (`distributed.launch`).
 
-    Attributes that others read: `device`, `dtype`, `model_config`, `model_path` (None for a model in memory),
-    `page_size`, `num_pages`, `max_seq_len`, `page_table`, `ctx`, `model`, `attn_backend`, `sampler`,
-    `dummy_req`, `graph_runner`.
+    Attributes that others read: `device`, `stream` (of the forwards), `dtype`, `model_config`, `model_path`
+    (None for a model in memory), `page_size`, `num_pages`, `max_seq_len`, `page_table`, `ctx`, `model`,
+    `attn_backend`, `sampler`, `dummy_req`, `graph_runner`.
     """
 
     def __init__(self, config: EngineConfig) -> None:
@@ -102,6 +103,7 @@ class Engine:
         self.tp_info = config.tp_info
         set_tp_info(self.tp_info.rank, self.tp_info.size)
         self.device = rank_device(config.device, self.tp_info)
+        self.stream = new_stream(self.device)  # the scheduler works beside it
         self.page_size = config.page_size
         self.model_path: Path | None = None
         if isinstance(config.model, tuple):

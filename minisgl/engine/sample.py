@@ -66,7 +66,7 @@ class Sampler:
     def prepare(self, batch: Batch) -> BatchSamplingArgs:
         """Collect the settings of a batch's requests. Call before the forward, which moves positions."""
         if batch.is_prefill:
-            self._admit(batch.reqs)
+            self._admit(batch.reqs[batch.num_decodes :])
         args = BatchSamplingArgs()
         if not self._kinds.any():
             return args

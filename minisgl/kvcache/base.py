@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -103,6 +104,12 @@ class BasePrefixCache(ABC):
     @property
     @abstractmethod
     def size_info(self) -> SizeInfo: ...
+
+    @abstractmethod
+    def shared_sizes(self, handles: Sequence[BaseCacheHandle]) -> list[int]:
+        """How many tokens of each handle would stay protected without its lock and those of the handles that
+        come after it in the list. All of them are locked.
+        """
 
     @abstractmethod
     def cached_locations(self) -> torch.Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -46,6 +47,9 @@ class NaivePrefixCache(BasePrefixCache):
     @property
     def size_info(self) -> SizeInfo:
         return SizeInfo(evictable_size=0, protected_size=0)
+
+    def shared_sizes(self, handles: Sequence[BaseCacheHandle]) -> list[int]:
+        return [0] * len(handles)
 
     def cached_locations(self) -> torch.Tensor:
         return self._empty

@@ -9,7 +9,8 @@ than its children together.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 
@@ -158,11 +159,8 @@ class RadixPrefixCache(BasePrefixCache):
 
     def lock_handle(self, handle: BaseCacheHandle, unlock: bool = False) -> None:
         """Add (or with `unlock` take back) one lock on every node of the handle's path."""
-        if not isinstance(handle, RadixCacheHandle):
-            raise TypeError(f"not a handle of this cache: {type(handle).__name__}")
         trace.emit("unlock" if unlock else "lock", cached_len=handle.cached_len)
-        node = handle.node
-        while not node.is_root:
+        for node in self._path(handle):
             if unlock:
                 if node.ref_count == 0:
                     raise RuntimeError("a handle was unlocked more often than locked")
@@ -175,7 +173,6 @@ class RadixPrefixCache(BasePrefixCache):
                     self.evictable_size -= node.length
                     self.protected_size += node.length
                 node.ref_count += 1
-            node = node.parent
 
     def evict(self, size: int) -> torch.Tensor:
         """Give up at least `size` tokens, least recently used first, in whole nodes.
@@ -205,6 +202,18 @@ class RadixPrefixCache(BasePrefixCache):
                 heapq.heappush(heap, (parent.timestamp, parent.uuid, parent))
         return torch.cat(freed)
 
+    def shared_sizes(self, handles: Sequence[BaseCacheHandle]) -> list[int]:
+        given_back: Counter[RadixTreeNode] = Counter()
+        sizes: list[int] = []
+        for handle in reversed(handles):
+            shared = 0
+            for node in self._path(handle):
+                given_back[node] += 1
+                if node.ref_count > given_back[node]:
+                    shared += node.length
+            sizes.append(shared)
+        return sizes[::-1]
+
     def cached_locations(self) -> torch.Tensor:
         return torch.cat([self._empty, *(node.value for node in self._nodes())])
 
@@ -230,6 +239,15 @@ class RadixPrefixCache(BasePrefixCache):
         whole = first + torch.arange(self.page_size, dtype=torch.int32, device=self.device)
         _check(bool((first % self.page_size == 0).all()) and torch.equal(pages, whole), "a page is torn")
         _check(len(torch.unique(first)) == len(first), "a page is cached twice")
+
+    def _path(self, handle: BaseCacheHandle) -> Iterator[RadixTreeNode]:
+        """The nodes of a handle, from its last one up to below the root."""
+        if not isinstance(handle, RadixCacheHandle):
+            raise TypeError(f"not a handle of this cache: {type(handle).__name__}")
+        node = handle.node
+        while not node.is_root:
+            yield node
+            node = node.parent
 
     def _nodes(self) -> Iterator[RadixTreeNode]:
         """All nodes but the root. Each child is checked to name the node that lists it as its parent."""

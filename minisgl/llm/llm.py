@@ -16,6 +16,7 @@ from ..scheduler import Scheduler, SchedulerConfig
 from ..tokenizer.tokenize import check_token_ids, encode_text
 from ..utils import trace
 from ..utils.hf import Tokenizer, load_tokenizer
+from ..utils.stream import on_stream
 
 Prompt: TypeAlias = str | Sequence[int]
 _BYTES = (bytes, bytearray, memoryview)  # sequences of ints, too, but hardly token ids
@@ -120,13 +121,14 @@ class LLM(Scheduler):
         """Let the scheduler work until every request has ended."""
         try:
             self.inbox.extend(msgs)
-            running = dict(outputs)
-            while running:
-                self.normal_loop()
-                for index, token in self._collect(running):
-                    if on_token is not None:
-                        on_token(index, token)
-            self.run_when_idle()
+            running, last_data = dict(outputs), None
+            with on_stream(self.stream):
+                while self.is_busy:
+                    last_data = self.step(last_data)
+                    for index, token in self._collect(running):
+                        if on_token is not None:
+                            on_token(index, token)
+                self.run_when_idle()
         except BaseException:
             self.reset()
             raise
@@ -139,6 +141,8 @@ class LLM(Scheduler):
         new: list[tuple[int, int]] = []
         while self.outbox:
             msg = self.outbox.popleft()
+            if msg.error is not None:
+                raise RuntimeError(msg.error)
             output = running[msg.uid]
             ends_text = msg.finished and msg.next_token in self.eos_token_ids and not output.ignore_eos
             if not ends_text:

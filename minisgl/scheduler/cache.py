@@ -11,10 +11,10 @@ from contextlib import contextmanager
 
 import torch
 
-from ..core import Req
+from ..core import Req, flat_ranges
 from ..kvcache import BaseCacheHandle, MatchResult, create_prefix_cache
 from ..utils import cdiv, trace
-from .utils import PendingReq, index_tensor
+from .utils import PendingReq, to_device
 
 
 class CacheManager:
@@ -74,20 +74,24 @@ class CacheManager:
         one indexed write.
         """
         rows: list[int] = []
-        positions: list[int] = []
+        starts: list[int] = []
+        ends: list[int] = []
         for req in reqs:
             # both ends round up: a page that is begun belongs to the request already
             first_page = cdiv(req.cached_len, self.page_size)
             last_page = cdiv(req.device_len, self.page_size)
-            # name the row and the position of every token of these pages
-            span = range(first_page * self.page_size, last_page * self.page_size)
-            rows += [req.table_idx] * len(span)
-            positions += span
-        if not positions:
+            if first_page < last_page:
+                rows += [req.table_idx]
+                starts += [first_page * self.page_size]
+                ends += [last_page * self.page_size]
+        if not rows:
             return
+        needed = (sum(ends) - sum(starts)) // self.page_size
         # one allocation for all; pages become token locations before they are written
-        locations = self._page_to_token(self._allocate(len(positions) // self.page_size))
-        self.page_table[index_tensor(rows, self.device), index_tensor(positions, self.device)] = locations
+        locations = self._page_to_token(self._allocate(needed))
+        # row and position of every token of these pages
+        row, position = to_device(torch.stack(flat_ranges(rows, starts, ends)), self.device)
+        self.page_table[row, position] = locations
 
     def cache_req(self, req: Req, *, finished: bool) -> None:
         """Hand the KV that a request has computed to the prefix cache.
@@ -121,6 +125,12 @@ class CacheManager:
             self.lock(new)
         # no row names the request's own copy of the duplicated part any more
         self._free(locations[old.cached_len : cached_len])
+
+    def forget_req(self, req: Req) -> None:
+        """Give the KV that a request has computed back to nobody: it is not to be cached."""
+        held = req.cache_handle.cached_len
+        self._free(self.page_table[req.table_idx, held : req.cached_len])
+        req.cached_len = held
 
     @contextmanager
     def lazy_free_region(self) -> Iterator[None]:

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
 
-from ..core import Req, SamplingParams
+from ..core import ChunkedReq, Req, SamplingParams
 from ..utils import trace
 
 
-@dataclass
+@dataclass(eq=False)
 class PendingReq:
-    """A request that waits for a row and for room in the cache."""
+    """A request that waits for a row and for room in the cache, or for the rest of its prompt."""
 
     uid: int
     input_ids: torch.Tensor  # int32 [input_len], on the CPU
     sampling_params: SamplingParams
+    prompt_len: int = 0  # tokens that the user gave; more are known of a request that was retracted
+    since: int = 0  # step in which it came
+    chunked_req: ChunkedReq | None = None  # what holds its row and the KV of its first tokens
+
+    def __post_init__(self) -> None:
+        self.prompt_len = self.prompt_len or self.input_len
 
     @property
     def input_len(self) -> int:
@@ -30,9 +36,8 @@ class PendingReq:
         return self.sampling_params.max_tokens
 
 
-def index_tensor(values: Sequence[int], device: torch.device) -> torch.Tensor:
-    """An int64 tensor [len(values)] to index with, copied to the device without waiting for it."""
-    host = torch.tensor(values, dtype=torch.int64)
+def to_device(host: torch.Tensor, device: torch.device) -> torch.Tensor:
+    """A tensor of the CPU, copied to the device without waiting for it."""
     if device.type != "cuda":
         return host
     return host.pin_memory().to(device, non_blocking=True)

@@ -106,11 +106,11 @@ def test_prompts_that_cannot_run_are_refused(prompts, message: str, llm: LLM, re
     assert llm.generate([prompt(0, 5)], GREEDY)[0]["token_ids"] == reference("qwen3", prompt(0, 5), 6)
 
 
-def test_a_prompt_over_the_prefill_budget_is_refused(tiny) -> None:
+def test_a_prompt_over_the_budget_of_a_step_is_computed_in_parts(tiny, reference) -> None:
     llm = LLM(tiny(), num_page_override=64, max_extend_tokens=10)
-    with pytest.raises(ValueError, match=r"11 tokens, more than the 10 .*max_extend_tokens"):
-        llm.generate([prompt(0, 11)], GREEDY)
-    assert len(llm.generate([prompt(0, 10)], GREEDY)[0]["token_ids"]) == 6
+    for length in (10, 11, 35):
+        tokens = llm.generate([prompt(0, length)], GREEDY)[0]["token_ids"]
+        assert tokens == reference("qwen3", prompt(0, length), 6)
 
 
 @pytest.mark.parametrize(

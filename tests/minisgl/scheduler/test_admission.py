@@ -143,8 +143,8 @@ def test_a_waiting_request_can_be_taken_back() -> None:
     managers = Managers(num_pages=20)
     managers.queue(0, 2, 2)
     managers.queue(1, 2, 2)
-    assert managers.prefill.abort_req(0)
-    assert not managers.prefill.abort_req(7)
+    assert managers.prefill.abort_req(0) is None  # it held neither row nor page
+    assert managers.prefill.abort_req(7) is None
     assert [req.uid for req in managers.prefill.pending_list] == [1] and managers.prefill.runnable
 
 

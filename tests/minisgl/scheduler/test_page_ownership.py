@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from minisgl.core import Req, SamplingParams
+from minisgl.core import ChunkedReq, Req, SamplingParams
 from minisgl.scheduler import CacheManager, DecodeManager, PrefillManager, TableManager
 from minisgl.scheduler.utils import PendingReq
 from minisgl.utils import cdiv
@@ -42,12 +42,15 @@ class OwnershipMachine(RuleBasedStateMachine):
         self.prefill_manager.pending_list.append(pending)
         self.uid += 1
 
-    @rule(budget=st.integers(14, 40), token=st.integers(0, 1), ends=st.sets(st.integers(0, 3), max_size=1))
+    @rule(budget=st.integers(1, 40), token=st.integers(0, 1), ends=st.sets(st.integers(0, 3), max_size=1))
     def prefill(self, budget: int, token: int, ends: set[int]) -> None:
         batch = self.prefill_manager.schedule_next_batch(budget)
         if batch is None:
             return
-        self.live += batch.reqs
+        uids = {req.uid for req in batch.reqs}
+        self.live = [
+            req for req in self.live if req.uid not in uids
+        ] + batch.reqs  # one may go on with a part
         self.step(batch, token, ends)
 
     @rule(token=st.integers(0, 1), ends=st.sets(st.integers(0, 3), max_size=2))
@@ -60,7 +63,8 @@ class OwnershipMachine(RuleBasedStateMachine):
     @rule(data=st.data())
     def abort(self, data) -> None:
         req = data.draw(st.sampled_from(self.live))
-        assert self.decode_manager.abort_req(req.uid) is req
+        manager = self.prefill_manager if isinstance(req, ChunkedReq) else self.decode_manager
+        assert manager.abort_req(req.uid) is req
         self.end(req)
 
     def step(self, batch, token: int, ends: set[int]) -> None:
@@ -71,6 +75,8 @@ class OwnershipMachine(RuleBasedStateMachine):
         self.decode_manager.filter_reqs(batch.reqs)
         with self.cache_manager.lazy_free_region():
             for index, req in enumerate(batch.reqs):
+                if isinstance(req, ChunkedReq):
+                    continue
                 req.append_host(torch.tensor([token], dtype=torch.int32))
                 if not req.can_decode or index in ends:
                     self.decode_manager.remove_req(req)
@@ -124,9 +130,12 @@ class OwnershipMachine(RuleBasedStateMachine):
 
     @invariant()
     def all_that_is_reserved_is_there(self) -> None:
-        assert self.decode_manager.inflight_tokens >= sum(req.remain_len for req in self.live)
+        in_part = {req.uid: req.input_len + req.output_len for req in self.prefill_manager.chunked}
+        running = [req for req in self.live if req.uid not in in_part]
+        assert self.decode_manager.inflight_tokens >= sum(req.remain_len for req in running)
+        ends = {req.uid: req.max_device_len for req in running} | in_part
         more = sum(
-            cdiv(req.max_device_len - 1, self.page_size) - cdiv(req.cached_len, self.page_size)
+            cdiv(ends[req.uid] - 1, self.page_size) - cdiv(req.cached_len, self.page_size)
             for req in self.live
         )
         assert more * self.page_size <= self.cache_manager.available_size
