@@ -149,11 +149,11 @@ class _Margins:
         """Look at the logits on their way to the sampler."""
         sample = llm.engine.sampler.sample
 
-        def watched(logits: torch.Tensor, args: Any) -> torch.Tensor:
+        def watched(logits: torch.Tensor, *args: Any) -> torch.Tensor:
             best = logits.float().topk(2, dim=-1).values
             margin = (best[:, 0] - best[:, 1]) / logits.float().std(dim=-1)
             self.least = min(self.least, float(margin.min()))
-            return sample(logits, args)
+            return sample(logits, *args)
 
         with replaced(llm.engine.sampler, "sample", watched):
             yield

@@ -119,9 +119,9 @@ def test_sampled_tokens_follow_the_logits_distribution(reference) -> None:
     seen: list[torch.Tensor] = []
     sample = Sampler.sample
 
-    def watching(self, logits, args):
+    def watching(self, logits, *args):
         seen.append(logits.clone())
-        return sample(self, logits, args)
+        return sample(self, logits, *args)
 
     count, temperature = 2000, 0.5
     llm.engine.sampler.sample = watching.__get__(llm.engine.sampler)  # type: ignore[method-assign]
