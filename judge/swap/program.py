@@ -22,9 +22,9 @@ from judge.swap.install import SwapError, SwapSpec, install, replaced
 from minisgl.core import SamplingParams
 from minisgl.llm import LLM
 from minisgl.models import ModelConfig, resolve_model
+from minisgl.models.checkpoint import iter_safetensors
 from minisgl.models.locate import BUNDLED
 from minisgl.models.tiny import tiny_config, tiny_state_dict
-from minisgl.models.weight import iter_safetensors
 from minisgl.utils import trace
 
 Emit = Callable[[dict[str, Any]], None]
@@ -90,8 +90,8 @@ def _generate(llm: LLM, job: dict[str, Any], emit: Emit) -> list[list[list[int]]
 def _loaded(name: str) -> tuple[Any, dict[str, torch.Tensor]]:
     """A model folder as a model in memory, so that a forked box need not read files."""
     folder = resolve_model(name)
-    weights = iter_safetensors(folder, torch.device("cpu"), torch.float32)
-    return ModelConfig.from_folder(folder), dict(weights)
+    weights = iter_safetensors(folder, torch.device("cpu"))
+    return ModelConfig.from_folder(folder), {name: tensor.float() for name, tensor in weights}
 
 
 def _model(model: dict[str, Any]) -> tuple[Any, dict[str, torch.Tensor]]:

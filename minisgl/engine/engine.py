@@ -16,14 +16,7 @@ from ..distributed import set_tp_info
 from ..distributed.impl import all_gather_int
 from ..distributed.info import check_split, rank_device
 from ..kvcache import BaseKVCachePool, create_kv_cache
-from ..models import (
-    ModelConfig,
-    column_major,
-    create_model,
-    fill_model,
-    load_weights,
-    resolve_model,
-)
+from ..models import create_model, fill_model, load_config, load_weights, resolve_model
 from ..moe import create_moe_backend
 from ..utils import align_up, cdiv, div_even
 from ..utils.memory import available_memory
@@ -111,7 +104,7 @@ class Engine:
         else:
             state_dict = {}
             self.model_path = resolve_model(config.model)
-            self.model_config = ModelConfig.from_folder(self.model_path)
+            self.model_config = load_config(self.model_path)
         check_split(self.model_config, self.tp_info.size)
         num_kv_heads = self.model_config.num_kv_heads
         self.num_kv_heads = div_even(num_kv_heads, self.tp_info.size, allow_replicate=True)
@@ -131,9 +124,8 @@ class Engine:
             num_experts=self.model_config.num_experts,
             tp_info=self.tp_info,
             num_kv_heads=num_kv_heads,
+            by_columns=on_cpu and self.dtype == torch.float32,
         )
-        if on_cpu and self.dtype == torch.float32:
-            pairs = column_major(pairs)
         origin = str(self.model_path or "the state dict")
         fill_model(self.model, pairs, tied=self.model_config.tie_word_embeddings, origin=origin)
 

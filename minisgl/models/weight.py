@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -13,12 +12,12 @@ from ..distributed import DistributedInfo
 from ..distributed.info import ONE_RANK
 from ..utils import cdiv
 from .base import BaseLLMModel
+from .checkpoint import NamedTensor, iter_checkpoint
 
 _PARTS = {"qkv_proj": ("q_proj", "k_proj", "v_proj"), "gate_up_proj": ("gate_proj", "up_proj")}
 _EXPERT = re.compile(r"(.+\.experts)\.(\d+)\.(gate_up_proj|down_proj)\.weight")
 _MERGED_OF = {part: merged for merged, parts in _PARTS.items() for part in parts}
-
-NamedTensor = tuple[str, torch.Tensor]
+_DTYPES = (torch.float32, torch.bfloat16, torch.float16, torch.float64)
 
 
 def merge_projections(pairs: Iterable[NamedTensor]) -> Iterator[NamedTensor]:
@@ -150,24 +149,6 @@ def shard_weights(
         yield name, shard
 
 
-def iter_safetensors(folder: Path, device: torch.device, dtype: torch.dtype) -> Iterator[NamedTensor]:
-    """All tensors of a folder's safetensors files, one at a time, by their names in the checkpoint.
-
-    Raises:
-        FileNotFoundError: there is no such file, or the index names one that is missing.
-        ValueError: a file is damaged or cut short; the message names it.
-    """
-    from safetensors import SafetensorError, safe_open
-
-    for path in _safetensors_files(folder):
-        try:
-            with safe_open(path, framework="pt", device=str(device)) as file:
-                for name in file.keys():  # noqa: SIM118 - not a dict: it has no iterator of its own
-                    yield name, file.get_tensor(name).to(dtype)
-        except SafetensorError as error:
-            raise ValueError(f"{path} is damaged or incomplete, fetch it again: {error}") from error
-
-
 def load_weights(
     source: Path | Mapping[str, torch.Tensor],
     device: torch.device,
@@ -176,29 +157,69 @@ def load_weights(
     num_experts: int = 0,
     tp_info: DistributedInfo = ONE_RANK,
     num_kv_heads: int = 1,
+    by_columns: bool = False,
 ) -> Iterator[NamedTensor]:
-    """One rank's tensors of a checkpoint, or of a state dict in Hugging Face names, under the names of our
-    models.
+    """One rank's tensors of a checkpoint, under the names of our models.
 
-    Raises what the steps raise.
+    Args:
+        source: a folder, a GGUF file, or a state dict in Hugging Face names.
+        device, dtype: of the results.
+        num_kv_heads: of the whole model.
+        by_columns: see `lay_out`.
+
+    Raises:
+        FileNotFoundError: a file is missing.
+        ValueError: something is wrong with the checkpoint, or it does not fit into memory.
     """
     if isinstance(source, Path):
-        pairs = iter_safetensors(source, device, dtype)
+        pairs, origin = iter_checkpoint(source, device, dtype), str(source)
     else:
-        pairs = ((name, tensor.to(device, dtype)) for name, tensor in source.items())
-    pairs = merge_projections(shard_weights(pairs, tp_info, num_kv_heads))
-    return stack_experts(pairs, num_experts)
+        pairs, origin = (
+            ((name, tensor.detach().to(device)) for name, tensor in source.items()),
+            "the state dict",
+        )
+    pairs = shard_weights(_checked(pairs, origin), tp_info, num_kv_heads)
+    pairs = stack_experts(merge_projections(pairs), num_experts)
+    return _say_where(lay_out(pairs, dtype, by_columns=by_columns), origin)
 
 
-def column_major(pairs: Iterable[NamedTensor]) -> Iterator[NamedTensor]:
-    """The same matrices, laid out so that a CPU multiplies a few float32 rows by them faster.
+def _say_where(pairs: Iterable[NamedTensor], origin: str) -> Iterator[NamedTensor]:
+    """The same pairs. Errors name the checkpoint that they come from."""
+    try:
+        yield from pairs
+    except ValueError as error:
+        if origin in str(error):
+            raise
+        raise ValueError(f"{origin}: {error}") from error
+    except RuntimeError as error:  # torch's, as a rule for lack of memory
+        raise ValueError(f"{origin} could not be loaded: {error}") from error
 
-    With each input feature's column in one piece, a product streams through the matrix and adds; measured on
-    an AMD EPYC it takes half the time at batch size 1, where reading the weights is most of the work. In
-    bfloat16 the CPU's kernels want the ordinary layout, and are many times slower with this one.
+
+def _checked(pairs: Iterable[NamedTensor], origin: str) -> Iterator[NamedTensor]:
+    """The same pairs. ValueError for numbers that mean nothing without a scale that stands elsewhere."""
+    for name, tensor in pairs:
+        if tensor.dtype not in _DTYPES:
+            raise ValueError(
+                f"{origin}: {name} is {tensor.dtype}, as in a quantized checkpoint: take the unquantized one"
+            )
+        yield name, tensor
+
+
+def lay_out(pairs: Iterable[NamedTensor], dtype: torch.dtype, *, by_columns: bool) -> Iterator[NamedTensor]:
+    """The same tensors in another dtype, and matrices by columns if that is wanted.
+
+    With each input feature's column in one piece, a product of a few float32 rows on a CPU streams through
+    the matrix and adds; measured on an AMD EPYC it takes half the time at batch size 1, where reading the
+    weights is most of the work. In bfloat16 the CPU's kernels want rows in one piece, and are many times
+    slower otherwise.
     """
     for name, tensor in pairs:
-        yield name, tensor.mT.contiguous().mT if tensor.dim() > 1 else tensor
+        if by_columns and tensor.dim() > 1:
+            # Changing dtype and layout in one pass: fresh memory is what loading spends its time on.
+            result = torch.empty(tensor.mT.shape, dtype=dtype, device=tensor.device).mT
+            yield name, result.copy_(tensor)
+        else:
+            yield name, tensor.to(dtype)
 
 
 def fill_model(model: BaseLLMModel, pairs: Iterable[NamedTensor], *, tied: bool, origin: str) -> None:
@@ -219,7 +240,7 @@ def fill_model(model: BaseLLMModel, pairs: Iterable[NamedTensor], *, tied: bool,
         # Old Llama checkpoints carry the rotary table, which is computed here.
         if name in ignored or name.endswith(".rotary_emb.inv_freq"):
             continue
-        if not bool(tensor.isfinite().all()):
+        if not _is_finite(tensor):
             raise ValueError(
                 f"{origin}: {name} holds NaN or infinity as {tensor.dtype}; damaged, or needs another dtype"
             )
@@ -232,23 +253,7 @@ def fill_model(model: BaseLLMModel, pairs: Iterable[NamedTensor], *, tied: bool,
         raise ValueError(f"{origin} does not fit its config: {error}") from error
 
 
-def _safetensors_files(folder: Path) -> list[Path]:
-    index = folder / "model.safetensors.index.json"
-    if not index.is_file():
-        files = sorted(path for path in folder.glob("*.safetensors") if path.is_file())
-        if not files:
-            raise FileNotFoundError(f"{folder} has no .safetensors file")
-        return files
-    try:
-        file_of: dict[str, str] = dict(json.loads(index.read_text(encoding="utf-8"))["weight_map"])
-        names = sorted(set(file_of.values()))
-        paths = [folder / name for name in names]
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{index} is damaged, fetch it again: {error!r}") from error
-    for name, path in zip(names, paths, strict=True):
-        if not path.is_file():
-            tensors = sorted(tensor for tensor, file in file_of.items() if file == name)
-            raise FileNotFoundError(
-                f"{path} is missing; it holds {len(tensors)} tensors, among them {tensors[0]}"
-            )
-    return paths
+def _is_finite(tensor: torch.Tensor) -> bool:
+    """Whether all numbers are finite. Looking at each takes ten times as long as adding them up."""
+    # A sum is finite only if all terms are. If they are so large that it is not, each is looked at.
+    return bool(tensor.sum().isfinite()) or bool(tensor.isfinite().all())

@@ -56,14 +56,16 @@ class ChatTemplate:
 
 
 def load_chat_template(folder: Path) -> ChatTemplate | None:
-    """The chat template in a model folder, or None when the model has none.
+    """The chat template in a model folder or a GGUF file, or None when the model has none.
 
-    It is in `chat_template.jinja`, or in `tokenizer_config.json`, where there may be several: then the one
-    called "default".
+    In a folder it is `chat_template.jinja`, or in `tokenizer_config.json`, where there may be several: then
+    the one called "default".
 
     Raises:
         ValueError: there is one that cannot be read.
     """
+    if folder.suffix == ".gguf":
+        return _template_of_gguf(folder)
     config = _read_json(folder / "tokenizer_config.json")
     path = folder / "chat_template.jinja"
     source = path.read_text(encoding="utf-8") if path.is_file() else config.get("chat_template")
@@ -73,6 +75,15 @@ def load_chat_template(folder: Path) -> ChatTemplate | None:
         return None
     special = _special_tokens(_read_json(folder / "special_tokens_map.json") | config)
     return ChatTemplate(source, special)
+
+
+def _template_of_gguf(path: Path) -> ChatTemplate | None:
+    from ..utils.gguf_file import GGUFFile
+    from ..utils.gguf_tokenizer import special_tokens
+
+    fields = GGUFFile(path).fields
+    source = fields.get("tokenizer.chat_template")
+    return None if source is None else ChatTemplate(source, special_tokens(fields))
 
 
 def _special_tokens(config: dict[str, Any]) -> dict[str, str]:

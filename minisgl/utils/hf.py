@@ -1,10 +1,13 @@
-"""Reading the tokenizer that comes with a model folder."""
+"""Reading the tokenizer that comes with a model."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import tokenizers
 
 
 class Tokenizer(Protocol):
@@ -23,15 +26,18 @@ class Tokenizer(Protocol):
 
 
 class FastTokenizer:
-    """A `tokenizer.json`, run by the tokenizers library."""
+    """A tokenizer of the tokenizers library, or the `tokenizer.json` of one."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, source: Path | tokenizers.Tokenizer) -> None:
         import tokenizers  # here, because a browser has no such module
 
+        if isinstance(source, tokenizers.Tokenizer):
+            self._tokenizer = source
+            return
         try:
-            self._tokenizer = tokenizers.Tokenizer.from_file(str(path))
+            self._tokenizer = tokenizers.Tokenizer.from_file(str(source))
         except Exception as error:  # the library raises nothing more specific
-            raise ValueError(f"{path} is damaged, fetch it again: {error}") from error
+            raise ValueError(f"{source} is damaged, fetch it again: {error}") from error
 
     def encode(self, text: str, special_tokens: bool = True) -> list[int]:
         ids: list[int] = self._tokenizer.encode(text, add_special_tokens=special_tokens).ids
@@ -46,14 +52,46 @@ class FastTokenizer:
         return [self.decode(token_ids) for token_ids in sequences]
 
 
-def load_tokenizer(folder: Path) -> Tokenizer:
-    """The tokenizer of a model folder.
+class NoTokenizer:
+    """Stands for a tokenizer that the model has and this engine does not: the model takes token ids only."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+
+    def encode(self, text: str, special_tokens: bool = True) -> list[int]:
+        raise ValueError(f"no text can be turned into tokens: {self.reason}. Give token ids")
+
+    def decode(self, token_ids: Sequence[int]) -> str:
+        return ""
+
+    def batch_decode(self, sequences: Sequence[Sequence[int]]) -> list[str]:
+        return [""] * len(sequences)
+
+
+def load_tokenizer(path: Path) -> Tokenizer:
+    """The tokenizer of a model folder or a GGUF file.
 
     Raises:
-        FileNotFoundError: it has no `tokenizer.json`.
-        ValueError: it has one that cannot be read.
+        FileNotFoundError: the folder has no `tokenizer.json`.
+        ValueError: there is one that cannot be read.
     """
-    path = folder / "tokenizer.json"
-    if not path.is_file():
-        raise FileNotFoundError(f"{folder} has no tokenizer.json")
-    return FastTokenizer(path)
+    if path.suffix == ".gguf":
+        return _gguf_tokenizer(path)
+    file = path / "tokenizer.json"
+    if not file.is_file():
+        raise FileNotFoundError(f"{path} has no tokenizer.json")
+    return FastTokenizer(file)
+
+
+def _gguf_tokenizer(path: Path) -> Tokenizer:
+    from .gguf_file import GGUFFile
+    from .gguf_tokenizer import UnsupportedTokenizerError, tokenizer_from_gguf
+
+    try:
+        return FastTokenizer(tokenizer_from_gguf(GGUFFile(path).fields))
+    except UnsupportedTokenizerError as error:
+        return NoTokenizer(f"{path}: {error}")
+    except KeyError as error:
+        return NoTokenizer(f"{path} lacks {error.args[0]}")
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error

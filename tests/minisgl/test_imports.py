@@ -23,7 +23,7 @@ batch.out_loc = torch.arange(5, dtype=torch.int32)
 engine.page_table[0, :5] = batch.out_loc
 engine.attn_backend.prepare_metadata(batch)
 assert engine.forward_batch(batch, engine.sampler.prepare(batch)).next_tokens_cpu.shape == (1,)
-unwanted = "transformers tokenizers safetensors huggingface_hub triton zmq fastapi msgspec"
+unwanted = "transformers tokenizers safetensors huggingface_hub triton zmq fastapi msgspec gguf"
 print(sorted(set(unwanted.split()) & set(sys.modules)))
 """
 

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors import safe_open
 from safetensors.torch import save_file
 
 from minisgl.engine import Engine, EngineConfig
 from minisgl.models import cache_folder, merge_projections, resolve_model
 from minisgl.models.tiny import hf_config_dict, prompt, tiny_config, tiny_state_dict
-from minisgl.models.weight import column_major
+from minisgl.models.weight import lay_out, load_weights
 
 CPU = torch.device("cpu")
 
@@ -81,11 +82,18 @@ def test_parts_that_do_not_fit() -> None:
         list(merge_projections(given.items()))
 
 
-def test_column_major_changes_the_layout_alone() -> None:
-    given = {"a": torch.rand(3, 5), "b": torch.rand(4)}
-    laid_out = dict(column_major(given.items()))
-    assert torch.equal(laid_out["a"], given["a"]) and laid_out["a"].t().is_contiguous()
-    assert laid_out["b"] is given["b"]
+@pytest.mark.parametrize("stored", [torch.float32, torch.bfloat16])
+def test_matrices_by_columns(stored: torch.dtype) -> None:
+    given = {
+        "a": torch.rand(3, 5).to(stored),
+        "b": torch.rand(4).to(stored),
+        "c": torch.rand(2, 3, 5).to(stored),
+    }
+    laid_out = dict(lay_out(given.items(), torch.float32, by_columns=True))
+    assert all(torch.equal(laid_out[name], given[name].float()) for name in given)
+    assert laid_out["a"].mT.is_contiguous() and laid_out["c"].mT.is_contiguous()
+    laid_out = dict(lay_out(given.items(), stored, by_columns=False))
+    assert all(laid_out[name] is given[name] for name in given)
 
 
 CONFIG = tiny_config(tie_word_embeddings=False)
@@ -200,10 +208,85 @@ def test_weights_too_large_for_the_dtype_are_named() -> None:
         Engine(EngineConfig(model=(CONFIG, weights), num_page_override=8, dtype=torch.float16))
 
 
+def test_large_weights_are_no_infinity() -> None:
+    """Their sum is, though."""
+    weights = {**WEIGHTS, "model.norm.weight": torch.full((64,), 3e38)}
+    Engine(EngineConfig(model=(CONFIG, weights), num_page_override=8))
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.uint8, torch.float8_e4m3fn])
+def test_weights_that_need_a_scale_are_refused(dtype: torch.dtype, tmp_path: Path) -> None:
+    name = "model.layers.1.mlp.down_proj.weight"
+    weights = {**WEIGHTS, name: torch.zeros_like(WEIGHTS[name]).to(dtype)}
+    save_file(weights, tmp_path / "model.safetensors")
+    (tmp_path / "config.json").write_text(json.dumps(hf_config_dict(CONFIG)))
+    for source in (tmp_path, (CONFIG, weights)):
+        with pytest.raises(ValueError, match=rf"{name} is {dtype}, as in a quantized checkpoint"):
+            Engine(EngineConfig(model=source, num_page_override=8))
+
+
+def test_a_model_that_fits_into_no_memory() -> None:
+    name = "model.layers.0.mlp.experts.0.down_proj.weight"
+    pairs = load_weights({name: torch.zeros(1).expand(2**15, 2**15)}, CPU, torch.float32, num_experts=2**30)
+    with pytest.raises(ValueError, match=r"the state dict could not be loaded: .*memory"):
+        list(pairs)
+
+
 def test_folder_without_weights(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps(hf_config_dict(CONFIG)))
-    with pytest.raises(FileNotFoundError, match=r"no \.safetensors"):
+    with pytest.raises(FileNotFoundError, match=r"has no \.safetensors file$"):
         load(tmp_path)
+    (tmp_path / "pytorch_model.bin").write_bytes(b"x")
+    with pytest.raises(FileNotFoundError, match=r"weights are pickled, which is not supported"):
+        load(tmp_path)
+
+
+def test_the_same_weights_in_another_form_are_left_alone(tmp_path: Path) -> None:
+    save_file(WEIGHTS, tmp_path / "model.safetensors")
+    save_file({"tok_embeddings.weight": torch.rand(3)}, tmp_path / "consolidated.safetensors")
+    (tmp_path / "config.json").write_text(json.dumps(hf_config_dict(CONFIG)))
+    assert torch.equal(load(tmp_path).model.state_dict()["model.norm.weight"], WEIGHTS["model.norm.weight"])
+
+
+def write_index(folder: Path, **moved: str) -> None:
+    """An index over all files of the folder, some tensors of which are said to be elsewhere."""
+    weight_map = {}
+    for path in folder.glob("*.safetensors"):
+        with safe_open(path, "pt") as file:
+            weight_map |= dict.fromkeys(file.keys(), path.name)
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {**weight_map, **moved}}))
+
+
+def test_an_index_that_lies(tmp_path: Path) -> None:
+    write_model(tmp_path, shards=2)
+    first, second = sorted(path.name for path in tmp_path.glob("*.safetensors"))
+    with safe_open(tmp_path / first, "pt") as file:
+        name = next(iter(file.keys()))
+    write_index(tmp_path, **{name: second})
+    with pytest.raises(ValueError, match=rf"index\.json says that .*{second} holds {name}: it does not"):
+        load(tmp_path)
+    write_index(tmp_path, **{"model.new.weight": first})
+    with pytest.raises(ValueError, match=rf"says that .*{first} holds model\.new\.weight: it does not"):
+        load(tmp_path)
+
+
+def test_a_tensor_in_two_files(tmp_path: Path) -> None:
+    """The index decides; without one nobody can."""
+    write_model(tmp_path, shards=2)
+    save_file({"model.norm.weight": torch.zeros(64)}, tmp_path / "model-0a.safetensors")
+    save_file({"model.norm.weight": torch.zeros(64)}, tmp_path / "model-2.safetensors")
+    loaded = load(tmp_path).model.state_dict()["model.norm.weight"]
+    assert torch.equal(loaded, WEIGHTS["model.norm.weight"])
+    (tmp_path / "model.safetensors.index.json").unlink()
+    with pytest.raises(ValueError, match=r"both .*safetensors and .*safetensors hold model\.norm\.weight"):
+        load(tmp_path)
+
+
+def test_a_state_dict_of_parameters_is_taken() -> None:
+    """With gradients, as modules have them: nothing of autograd is kept."""
+    parameters = {name: torch.nn.Parameter(weight) for name, weight in WEIGHTS.items()}
+    engine = Engine(EngineConfig(model=(CONFIG, parameters), num_page_override=8, max_running_req=1))
+    assert not any(weight.requires_grad for weight in engine.model.state_dict().values())
 
 
 def test_models_are_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,6 +298,12 @@ def test_models_are_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (tmp_path / "smollm2" / "config.json").write_text("{}")
     assert resolve_model("smollm2") == tmp_path / "smollm2"
     assert resolve_model(str(tmp_path)) == tmp_path == resolve_model(tmp_path)
+    (tmp_path / "m.gguf").touch()
+    assert resolve_model(str(tmp_path / "m.gguf")) == tmp_path / "m.gguf"
+    with pytest.raises(FileNotFoundError, match=r"config\.json is a file"):
+        resolve_model(tmp_path / "smollm2" / "config.json")
+    with pytest.raises(FileNotFoundError, match=r"no file .*n\.gguf"):
+        resolve_model(tmp_path / "n.gguf")
     with pytest.raises(FileNotFoundError, match="no model 'nonsense'"):
         resolve_model("nonsense")
 
