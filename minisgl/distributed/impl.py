@@ -7,11 +7,12 @@ sent, and torch.distributed is not even imported.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 
@@ -60,12 +61,17 @@ class DistributedCommunicator:
         """
         if self.size == 1:
             return x
-        import torch.distributed as dist
-
         gathered = x.new_empty((self.size * len(x), *x.shape[1:]))
         trace.emit("all_gather", elements=gathered.numel(), bytes=gathered.nbytes)
-        _calling(dist.all_gather_into_tensor, gathered, x.contiguous())
+        _calling(_gather_function(), gathered, x.contiguous())
         return gathered
+
+
+def in_group() -> bool:
+    """Whether this process has joined others."""
+    import torch.distributed as dist
+
+    return dist.is_available() and dist.is_initialized()
 
 
 def join_group(info: DistributedInfo, meeting_point: Path, device: torch.device) -> None:
@@ -75,18 +81,11 @@ def join_group(info: DistributedInfo, meeting_point: Path, device: torch.device)
         meeting_point: a file that does not exist yet, where the ranks leave their addresses. The system
             chooses their ports, so that groups started at once do not collide.
         device: of this rank, "cpu" or a certain GPU.
-
-    Raises:
-        RuntimeError: the process is in a group already.
     """
     import torch.distributed as dist
 
-    if dist.is_initialized():
-        raise RuntimeError(
-            "this process uses torch.distributed already: shut the other model of several ranks down first"
-        )
     on_gpu = device.type == "cuda"
-    with _loopback_only():
+    with _loopback_only(), _same_excepthook():
         dist.init_process_group(
             "cpu:gloo,cuda:nccl" if on_gpu else "gloo",
             store=dist.FileStore(str(meeting_point), info.size),
@@ -106,7 +105,7 @@ def leave_group(*, abort: bool = False) -> None:
     """
     import torch.distributed as dist
 
-    if not dist.is_initialized():
+    if not in_group():
         return
     if abort:
         dist.distributed_c10d._abort_process_group()
@@ -119,10 +118,8 @@ def all_gather_int(value: int) -> list[int]:
     size = get_tp_info().size
     if size == 1:
         return [value]
-    import torch.distributed as dist
-
     gathered = torch.empty(size, dtype=torch.int64)
-    _calling(dist.all_gather_into_tensor, gathered, torch.tensor([value]))
+    _calling(_gather_function(), gathered, torch.tensor([value]))
     return gathered.tolist()
 
 
@@ -135,11 +132,28 @@ def broadcast_int(value: int) -> int:
     return int(number)
 
 
+def _gather_function() -> Callable[..., Any]:
+    """torch's gathering into one tensor, which got another name with torch 2.13."""
+    import torch.distributed as dist
+
+    return getattr(dist, "all_gather_single", None) or dist.all_gather_into_tensor
+
+
 def _calling(function: Callable[..., T], *args: object) -> T:
     try:
         return function(*args)
-    except RuntimeError as error:
-        raise PeerLostError(f"lost contact with another rank: {error}") from error
+    except (RuntimeError, ValueError) as error:  # ValueError: the group was aborted meanwhile
+        raise PeerLostError("lost contact with another rank") from error
+
+
+@contextmanager
+def _same_excepthook() -> Iterator[None]:
+    """torch.distributed would mark every line of this program's later tracebacks with its rank."""
+    before = sys.excepthook
+    try:
+        yield
+    finally:
+        sys.excepthook = before
 
 
 @contextmanager

@@ -1,6 +1,5 @@
 """Offline generation."""
 
-from .llm import LLM
-from .output import Generation, TokenLogprob
+from .llm import LLM, Generation
 
-__all__ = ["LLM", "Generation", "TokenLogprob"]
+__all__ = ["LLM", "Generation"]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
 import torch
 
@@ -13,13 +16,35 @@ from ..engine.config import ModelSource
 from ..message import AbortBackendMsg, UserMsg
 from ..scheduler import Scheduler, SchedulerConfig
 from ..tokenizer.tokenize import check_token_ids, encode_text
-from ..utils import trace
+from ..utils import check_count, trace
 from ..utils.hf import Tokenizer, load_tokenizer
 from ..utils.stream import on_stream
-from .output import Generation, Output
+
+if TYPE_CHECKING:
+    from ..distributed.launch import RankGroup
+    from ..scheduler.scheduler import ForwardData
 
 Prompt: TypeAlias = str | Sequence[int]
 _BYTES = (bytes, bytearray, memoryview)  # sequences of ints, too, but hardly token ids
+
+
+class Generation(TypedDict):
+    """What one prompt was continued with."""
+
+    uid: int  # of the request, as traces name it
+    text: str  # empty when the model has no tokenizer
+    token_ids: list[int]  # without the end-of-sequence token
+    finish_reason: Literal["length", "stop"]  # "stop": the model ended the text itself
+
+
+@dataclass
+class _Output:
+    """One request of a running `generate` call."""
+
+    index: int  # of its prompt
+    ignore_eos: bool
+    token_ids: list[int] = field(default_factory=list)
+    finish_reason: Literal["length", "stop"] | None = None
 
 
 class LLM(Scheduler):
@@ -27,12 +52,36 @@ class LLM(Scheduler):
 
     `model` is a name (`minisgl-tiny`, `smollm2`), a folder, a hub id, or a pair of a `ModelConfig` and a
     state dict in Hugging Face names. The other settings are those of `SchedulerConfig`.
+
+    With `tp_size` above 1, as many processes share the model, this one and others that it starts. An error of
+    one of them, or an interrupt, ends them all, and this LLM with them.
+
+    Args:
+        rank_initializer: called first in each process that is started; a function of a module.
     """
 
     def __init__(
-        self, model: ModelSource = "minisgl-tiny", *, dtype: torch.dtype | None = None, **settings: Any
+        self,
+        model: ModelSource = "minisgl-tiny",
+        *,
+        dtype: torch.dtype | None = None,
+        tp_size: int = 1,
+        rank_initializer: Callable[[], None] | None = None,
+        **settings: Any,
     ) -> None:
-        super().__init__(SchedulerConfig(model=model, dtype=dtype, **settings))
+        check_count("tp_size", tp_size)
+        config = SchedulerConfig(model=model, dtype=dtype, **settings)
+        self._ranks: RankGroup | None = None
+        if tp_size == 1:
+            super().__init__(config)
+        else:
+            from ..distributed.launch import launch_ranks
+
+            self._ranks = launch_ranks(config, tp_size, initializer=rank_initializer)
+            weakref.finalize(self, self._ranks.close)
+            with self._ranks.guard():
+                super().__init__(self._ranks.config, send_into_ranks=self._ranks.queue)
+                self._ranks.wait_ready()
         self._next_uid = 0
         self._is_generating = False
 
@@ -58,11 +107,10 @@ class LLM(Scheduler):
         Args:
             prompts: texts or lists of token ids.
             sampling_params: one for all prompts, or one each; `max_tokens` is cut to what a sequence holds.
-            on_token: called with the index of the result and the token, for each token as it is generated.
+            on_token: called with the index of the prompt and the token, for each token as it is generated.
 
         Returns:
-            `n` results a prompt, one after the other, in the order of the prompts. With a seed, the i-th of
-            them has the seed plus i.
+            One result a prompt, in the order of the prompts.
 
         Raises:
             TypeError: an argument has another type.
@@ -72,7 +120,7 @@ class LLM(Scheduler):
                 no number; the message says for which request.
 
         After any error, one of the callback too, no request is left, all pages are free, and the LLM can be
-        used again.
+        used again; unless several ranks have ended with it (`tp_size`).
         """
         if self.is_shut_down:
             raise RuntimeError("this LLM was shut down: make a new one")
@@ -85,9 +133,9 @@ class LLM(Scheduler):
             self.tokenizer  # noqa: B018 - read before anything is computed: it may be damaged
             msgs = self._make_msgs(prompts, sampling_params)
             self._next_uid += len(msgs)
-            outputs = {msg.uid: Output(i, msg.sampling_params, self.tokenizer) for i, msg in enumerate(msgs)}
+            outputs = {msg.uid: _Output(i, msg.sampling_params.ignore_eos) for i, msg in enumerate(msgs)}
             self._run(msgs, outputs, on_token)
-            return [output.result(uid) for uid, output in outputs.items()]
+            return [self._result(uid, output) for uid, output in outputs.items()]
         finally:
             self._is_generating = False
 
@@ -95,46 +143,76 @@ class LLM(Scheduler):
         """Release the model and its memory. RuntimeError while `generate` runs."""
         if self._is_generating:
             raise RuntimeError("generate is running: shut down when it has returned")
+        if self._ranks is not None:
+            self._ranks.close()
         super().shutdown()
 
     def _run(
-        self, msgs: list[UserMsg], outputs: dict[int, Output], on_token: Callable[[int, int], None] | None
+        self, msgs: list[UserMsg], outputs: dict[int, _Output], on_token: Callable[[int, int], None] | None
     ) -> None:
         """Let the scheduler work until every request has ended."""
+        running, last_data = dict(outputs), None
         try:
             self.inbox.extend(msgs)
-            running, last_data = dict(outputs), None
             with on_stream(self.stream):
                 while self.is_busy:
-                    last_data = self.step(last_data)
+                    with self._in_step_with_ranks():
+                        last_data = self.step(last_data)
                     for index, token in self._collect(running):
                         if on_token is not None:
                             on_token(index, token)
                 self.run_when_idle()
         except BaseException:
-            self.reset()
+            self._drop(outputs, last_data)
             raise
 
-    def _collect(self, running: dict[int, Output]) -> list[tuple[int, int]]:
+    def _in_step_with_ranks(self) -> AbstractContextManager[None]:
+        return nullcontext() if self._ranks is None else self._ranks.guard()
+
+    def _drop(self, uids: Iterable[int], last_data: ForwardData | None) -> None:
+        """After an error: leave no request behind."""
+        if self._ranks is None:
+            self.reset()
+            return
+        self.outbox.clear()
+        self.inbox.clear()
+        if self._ranks.is_closed:
+            self.engine.reset()
+            super().shutdown()
+            return
+        # The error came between two steps, so that the ranks are in step still. They learn of aborts alone.
+        self.inbox.extend(AbortBackendMsg(uid) for uid in uids)
+        with self._in_step_with_ranks(), on_stream(self.stream):
+            while self.is_busy:
+                last_data = self.step(last_data)
+        self.outbox.clear()
+
+    def _collect(self, running: dict[int, _Output]) -> list[tuple[int, int]]:
         """Add what has been sent to the outputs, and take out of `running` those that are complete.
 
-        Returns the result's index and the token, for each token of text.
+        Returns the prompt's index and the token, for each token of text.
         """
         new: list[tuple[int, int]] = []
         while self.outbox:
             msg = self.outbox.popleft()
-            output = running.get(msg.uid)
-            if output is None:  # a stop string has ended it while this was on its way
-                continue
-            if output.add(msg):
+            if msg.error is not None:
+                raise RuntimeError(msg.error)
+            output = running[msg.uid]
+            ends_text = msg.finished and msg.next_token in self.eos_token_ids and not output.ignore_eos
+            if not ends_text:
+                output.token_ids.append(msg.next_token)
                 new.append((output.index, msg.next_token))
-            if output.finish_reason is not None:
-                if not msg.finished:  # the scheduler knows nothing of stop strings
-                    self.inbox.append(AbortBackendMsg(msg.uid))
+            if msg.finished:
+                output.finish_reason = "stop" if ends_text else "length"
                 tokens = len(output.token_ids)
                 trace.emit("finished", req=msg.uid, reason=output.finish_reason, tokens=tokens)
                 del running[msg.uid]
         return new
+
+    def _result(self, uid: int, output: _Output) -> Generation:
+        text = "" if self.tokenizer is None else self.tokenizer.decode(output.token_ids)
+        assert output.finish_reason is not None
+        return Generation(uid=uid, text=text, token_ids=output.token_ids, finish_reason=output.finish_reason)
 
     def _make_msgs(
         self, prompts: Sequence[Prompt], sampling_params: SamplingParams | Sequence[SamplingParams] | None
@@ -152,15 +230,10 @@ class LLM(Scheduler):
         for params in sampling_params:
             if not isinstance(params, SamplingParams):
                 raise TypeError(f"sampling_params must be SamplingParams, not {_kind(params)}")
-            if params.stop and self.tokenizer is None:
-                raise ValueError("stop strings need a tokenizer, which the model does not have")
-        input_ids = [self._input_ids(index, prompt) for index, prompt in enumerate(prompts)]
-        pairs = [
-            (ids, choice)
-            for ids, params in zip(input_ids, sampling_params, strict=True)
-            for choice in params.choices()
+        return [
+            UserMsg(self._next_uid + index, self._input_ids(index, prompt), params)
+            for index, (prompt, params) in enumerate(zip(prompts, sampling_params, strict=True))
         ]
-        return [UserMsg(self._next_uid + i, ids, params) for i, (ids, params) in enumerate(pairs)]
 
     def _input_ids(self, index: int, prompt: object) -> torch.Tensor:
         """The prompt as int32 [n], checked. An error names the prompt by its index."""

@@ -88,7 +88,8 @@ class Scheduler(SchedulerIOMixin):
     @property
     def overlap(self) -> bool:
         """Whether each step is prepared while the one before it computes."""
-        if ENV.DISABLE_OVERLAP_SCHEDULING.value:
+        # Ranks must not change it apart: `launch_ranks` has asked once for all of them.
+        if self.config.tp_info.size == 1 and ENV.DISABLE_OVERLAP_SCHEDULING.value:
             return False
         return self.device.type == "cuda" if self.config.overlap is None else self.config.overlap
 
