@@ -7,7 +7,7 @@ import reprlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 import torch
@@ -118,6 +118,13 @@ class SamplingParams:
     def is_penalized(self) -> bool:
         """Whether tokens that were there before get other logits."""
         return self.repetition_penalty != 1 or self.presence_penalty != 0 or self.frequency_penalty != 0
+
+    def choices(self) -> list[SamplingParams]:
+        """Those of the `n` requests that generate the texts, each with a seed of its own if there is one."""
+        if self.n == 1:
+            return [self]
+        seeds = [None if self.seed is None else self.seed + i for i in range(self.n)]
+        return [replace(self, n=1, seed=seed) for seed in seeds]
 
 
 def _tuple(value: object) -> object:

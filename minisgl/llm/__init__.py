@@ -1,5 +1,6 @@
 """Offline generation."""
 
-from .llm import LLM, Generation
+from .llm import LLM
+from .output import Generation, TokenLogprob
 
-__all__ = ["LLM", "Generation"]
+__all__ = ["LLM", "Generation", "TokenLogprob"]

@@ -5,9 +5,8 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch
 
@@ -19,6 +18,7 @@ from ..tokenizer.tokenize import check_token_ids, encode_text
 from ..utils import check_count, trace
 from ..utils.hf import Tokenizer, load_tokenizer
 from ..utils.stream import on_stream
+from .output import Generation, Output
 
 if TYPE_CHECKING:
     from ..distributed.launch import RankGroup
@@ -26,25 +26,6 @@ if TYPE_CHECKING:
 
 Prompt: TypeAlias = str | Sequence[int]
 _BYTES = (bytes, bytearray, memoryview)  # sequences of ints, too, but hardly token ids
-
-
-class Generation(TypedDict):
-    """What one prompt was continued with."""
-
-    uid: int  # of the request, as traces name it
-    text: str  # empty when the model has no tokenizer
-    token_ids: list[int]  # without the end-of-sequence token
-    finish_reason: Literal["length", "stop"]  # "stop": the model ended the text itself
-
-
-@dataclass
-class _Output:
-    """One request of a running `generate` call."""
-
-    index: int  # of its prompt
-    ignore_eos: bool
-    token_ids: list[int] = field(default_factory=list)
-    finish_reason: Literal["length", "stop"] | None = None
 
 
 class LLM(Scheduler):
@@ -107,10 +88,11 @@ class LLM(Scheduler):
         Args:
             prompts: texts or lists of token ids.
             sampling_params: one for all prompts, or one each; `max_tokens` is cut to what a sequence holds.
-            on_token: called with the index of the prompt and the token, for each token as it is generated.
+            on_token: called with the index of the result and the token, for each token as it is generated.
 
         Returns:
-            One result a prompt, in the order of the prompts.
+            `n` results a prompt, one after the other, in the order of the prompts. With a seed, the i-th of
+            them has the seed plus i.
 
         Raises:
             TypeError: an argument has another type.
@@ -133,9 +115,9 @@ class LLM(Scheduler):
             self.tokenizer  # noqa: B018 - read before anything is computed: it may be damaged
             msgs = self._make_msgs(prompts, sampling_params)
             self._next_uid += len(msgs)
-            outputs = {msg.uid: _Output(i, msg.sampling_params.ignore_eos) for i, msg in enumerate(msgs)}
+            outputs = {msg.uid: Output(i, msg.sampling_params, self.tokenizer) for i, msg in enumerate(msgs)}
             self._run(msgs, outputs, on_token)
-            return [self._result(uid, output) for uid, output in outputs.items()]
+            return [output.result(uid) for uid, output in outputs.items()]
         finally:
             self._is_generating = False
 
@@ -148,7 +130,7 @@ class LLM(Scheduler):
         super().shutdown()
 
     def _run(
-        self, msgs: list[UserMsg], outputs: dict[int, _Output], on_token: Callable[[int, int], None] | None
+        self, msgs: list[UserMsg], outputs: dict[int, Output], on_token: Callable[[int, int], None] | None
     ) -> None:
         """Let the scheduler work until every request has ended."""
         running, last_data = dict(outputs), None
@@ -187,32 +169,26 @@ class LLM(Scheduler):
                 last_data = self.step(last_data)
         self.outbox.clear()
 
-    def _collect(self, running: dict[int, _Output]) -> list[tuple[int, int]]:
+    def _collect(self, running: dict[int, Output]) -> list[tuple[int, int]]:
         """Add what has been sent to the outputs, and take out of `running` those that are complete.
 
-        Returns the prompt's index and the token, for each token of text.
+        Returns the result's index and the token, for each token of text.
         """
         new: list[tuple[int, int]] = []
         while self.outbox:
             msg = self.outbox.popleft()
-            if msg.error is not None:
-                raise RuntimeError(msg.error)
-            output = running[msg.uid]
-            ends_text = msg.finished and msg.next_token in self.eos_token_ids and not output.ignore_eos
-            if not ends_text:
-                output.token_ids.append(msg.next_token)
+            output = running.get(msg.uid)
+            if output is None:  # a stop string has ended it while this was on its way
+                continue
+            if output.add(msg):
                 new.append((output.index, msg.next_token))
-            if msg.finished:
-                output.finish_reason = "stop" if ends_text else "length"
+            if output.finish_reason is not None:
+                if not msg.finished:  # the scheduler knows nothing of stop strings
+                    self.inbox.append(AbortBackendMsg(msg.uid))
                 tokens = len(output.token_ids)
                 trace.emit("finished", req=msg.uid, reason=output.finish_reason, tokens=tokens)
                 del running[msg.uid]
         return new
-
-    def _result(self, uid: int, output: _Output) -> Generation:
-        text = "" if self.tokenizer is None else self.tokenizer.decode(output.token_ids)
-        assert output.finish_reason is not None
-        return Generation(uid=uid, text=text, token_ids=output.token_ids, finish_reason=output.finish_reason)
 
     def _make_msgs(
         self, prompts: Sequence[Prompt], sampling_params: SamplingParams | Sequence[SamplingParams] | None
@@ -230,10 +206,15 @@ class LLM(Scheduler):
         for params in sampling_params:
             if not isinstance(params, SamplingParams):
                 raise TypeError(f"sampling_params must be SamplingParams, not {_kind(params)}")
-        return [
-            UserMsg(self._next_uid + index, self._input_ids(index, prompt), params)
-            for index, (prompt, params) in enumerate(zip(prompts, sampling_params, strict=True))
+            if params.stop and self.tokenizer is None:
+                raise ValueError("stop strings need a tokenizer, which the model does not have")
+        input_ids = [self._input_ids(index, prompt) for index, prompt in enumerate(prompts)]
+        pairs = [
+            (ids, choice)
+            for ids, params in zip(input_ids, sampling_params, strict=True)
+            for choice in params.choices()
         ]
+        return [UserMsg(self._next_uid + i, ids, params) for i, (ids, params) in enumerate(pairs)]
 
     def _input_ids(self, index: int, prompt: object) -> torch.Tensor:
         """The prompt as int32 [n], checked. An error names the prompt by its index."""

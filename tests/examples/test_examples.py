@@ -1,4 +1,4 @@
-"""Every example prints what is stored beside this file: `chNN_slug.txt`."""
+"""Every example prints what is stored beside this file: `chNN_slug.txt`, and for a stage `stageN_word.txt`."""
 
 import runpy
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-STORED = sorted(Path(__file__).parent.glob("ch*.txt"))
+STORED = sorted(Path(__file__).parent.glob("*.txt"))
 
 
 @pytest.mark.parametrize("stored", STORED, ids=lambda path: path.stem)
@@ -16,4 +16,4 @@ def test_the_example_prints(stored: Path, capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_every_example_has_its_stored_output() -> None:
-    assert {path.stem for path in EXAMPLES.glob("ch*.py")} == {path.stem for path in STORED}
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == {path.stem for path in STORED}

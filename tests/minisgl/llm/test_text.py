@@ -1,6 +1,7 @@
 """Text in, text out: a model folder with its tokenizer, and the bundled model."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -86,3 +87,46 @@ def test_the_bundled_model_writes_what_transformers_writes(page_size: int, cache
         output = peer.generate(ids, attention_mask=mask, max_new_tokens=16, do_sample=False)
         assert result["token_ids"] == output[0, ids.shape[1] :].tolist()
         assert result["text"] == llm.tokenizer.decode(result["token_ids"])
+
+
+def test_a_stop_string_ends_the_text_before_it(folder: Path) -> None:
+    llm = LLM(folder, num_page_override=256)
+    params = SamplingParams(max_tokens=40, ignore_eos=True, temperature=1.0, seed=4)
+    prompts = [[65, 66, 67], [68, 69], [70]]
+    full = llm.generate(prompts, params)
+    text = full[0]["text"]
+    stop = text[12:15]
+    assert text.index(stop) == 12
+    seen: list[tuple[int, int]] = []
+    results = llm.generate(
+        prompts,
+        [replace(params, stop=("not there", stop, text[20:22])), params, params],
+        on_token=lambda index, token: seen.append((index, token)),
+    )
+    assert results[0]["text"] == text[:12] and results[0]["finish_reason"] == "stop"
+    assert results[1:] == [{**old, "uid": new["uid"]} for old, new in zip(full[1:], results[1:], strict=True)]
+    ids = results[0]["token_ids"]
+    assert ids == full[0]["token_ids"][: len(ids)] == [token for index, token in seen if index == 0]
+    assert llm.tokenizer is not None and stop in llm.tokenizer.decode(ids)
+    assert stop not in llm.tokenizer.decode(ids[:-1])
+    llm.cache_manager.check_integrity()
+    assert llm.table_manager.available_size == llm.config.max_running_req
+
+
+def test_a_stop_string_that_never_comes_changes_nothing(folder: Path) -> None:
+    """Not even where the text ends in its beginning."""
+    llm = LLM(folder, num_page_override=256)
+    params = SamplingParams(max_tokens=20, ignore_eos=True, temperature=1.0, seed=4)
+    [full] = llm.generate([[65, 66, 67]], params)
+    [same] = llm.generate([[65, 66, 67]], replace(params, stop=(full["text"][-1] + "☃",)))
+    assert (same["text"], same["token_ids"]) == (full["text"], full["token_ids"])
+    assert same["finish_reason"] == "length"
+
+
+def test_a_stop_string_may_end_with_the_last_token(folder: Path) -> None:
+    llm = LLM(folder, num_page_override=256)
+    params = SamplingParams(max_tokens=20, ignore_eos=True, temperature=1.0, seed=4)
+    [full] = llm.generate([[65, 66, 67]], params)
+    stop = full["text"][-3:]
+    [cut] = llm.generate([[65, 66, 67]], replace(params, stop=stop))  # type: ignore[arg-type]
+    assert cut["text"] == full["text"][: full["text"].index(stop)] and cut["finish_reason"] == "stop"
