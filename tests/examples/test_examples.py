@@ -1,4 +1,4 @@
-"""Every example prints what is stored beside this file: `chNN_slug.txt`, and for a stage `stageN_word.txt`."""
+"""Every example prints what is stored beside this file: `chNN_slug.txt`; for a stage, `stageN_word.txt`."""
 
 import runpy
 from pathlib import Path
