@@ -35,16 +35,16 @@ import pickle, sys
 import torch
 from judge.harness.local import Collaborator, LocalIO
 from judge.authoring.prefix_cache import PrefixCache
+from judge.sandbox.protocol import delivered, packed
 torch.set_num_threads(1)
 source, drive, cases = pickle.load(open(sys.argv[1], "rb"))
 submission, driver = {}, {}
 exec(source, submission)
 exec(drive, driver)
-for data in cases:
-    held = [ids[:hit] for (_, hit, _), ids in zip(data["requests"], data["ids"].tolist())]
-    trusted = PrefixCache(data["page_size"], data["cached"], held)
+for case in cases:
+    trusted = PrefixCache(case.data["page_size"], *case.outside)
     io = LocalIO(Collaborator(trusted), "submission.py")
-    driver["drive"](submission["cache_req"], data, io)
+    driver["drive"](submission["cache_req"], delivered(packed(case.data)), io)
     assert io.emitted
 """
 
@@ -92,8 +92,8 @@ def main() -> None:
     torch.set_num_threads(1)
     exercise = find("192")
     source = solution_text(exercise).encode()
-    cases = [case.data for case in exercise.hidden.cases("benchmark")]
-    calls = sum(len(data["calls"]) for data in cases)
+    cases = exercise.hidden.cases("benchmark")
+    calls = sum(len(case.data["calls"]) for case in cases)
     print(f"{os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}; 192: {len(cases)} cases, {calls} calls")
 
     with Pool(slots=options.in_flight) as pool, tempfile.NamedTemporaryFile() as file:

@@ -75,7 +75,7 @@ class Exercise:
     def folder(self) -> Path:
         return self.root / FOLDER / self.key
 
-    @property
+    @cached_property
     def solution_path(self) -> Path:
         return self.root / "solutions" / f"{self.key}.py"
 

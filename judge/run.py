@@ -13,7 +13,7 @@ from typing import Any
 from judge.engine_run import EngineRun, run_engine
 from judge.exercises import Exercise
 from judge.harness.samples import run_samples
-from judge.harness.unit import UnitResult, empty_groups, run_unit
+from judge.harness.unit import Paper, UnitResult, empty_groups, run_unit
 from judge.i18n import both
 from judge.sandbox import Box, Limits, Pool, Stopped, make_bundle
 from judge.source import CannotJudge, parameters, read_source, signature
@@ -43,6 +43,10 @@ class _Submission:
     def limits(self) -> Limits:
         limits = self.exercise.limits
         return Limits(cpu_s=limits.cpu_s, memory_mb=limits.memory_mb)
+
+    def paper(self) -> Paper:
+        """The hidden cases of this run."""
+        return Paper(self.exercise.hidden, self.seed.hex())
 
     def load(self, box: Box) -> None:
         """Run the learner's module in the box. Raises Stopped."""
@@ -114,20 +118,21 @@ def _judge_with_retry(submission: _Submission, *, engine: bool, samples_only: bo
 def _judge(submission: _Submission, *, engine: bool, samples_only: bool) -> RunResult:
     exercise = submission.exercise
     submission.on_event(Event("running", {"groups": [] if samples_only else _titles(exercise)}))
+    paper = submission.paper()
     with submission.pool.box(make_bundle(exercise), submission.limits) as box:
         try:
             submission.load(box)
         except Stopped as stopped:
             return _not_loaded(submission, stopped)
         try:
-            samples = run_samples(exercise, box)
+            # what is due is computed beside the samples: nothing of it is asked of the box before
+            samples = run_samples(exercise, box, None if samples_only else paper.write)
             if samples_only:
                 usage = box.finish()
                 return _samples_result(exercise, samples, usage.memory_mb)
         except Stopped as stopped:
             return _stopped(submission, "sample", stopped)
-        cases = exercise.hidden.cases(submission.seed.hex())
-        unit = run_unit(exercise.hidden, box, cases, lambda n, row: _tell_group(submission, n, row))
+        unit = run_unit(paper, box, lambda n, row: _tell_group(submission, n, row))
     has_engine = exercise.place != "none"
     run = None
     if engine and has_engine and unit.verdict is Verdict.AC:
@@ -186,14 +191,13 @@ def _stopped(submission: _Submission, where: Any, stopped: Stopped) -> RunResult
         raise stopped
     exercise = submission.exercise
     message = stop_text(where, stopped, submission.limits)
-    cases = exercise.hidden.cases(submission.seed.hex())
     return RunResult(
         exercise=exercise.id,
         slug=exercise.slug,
         verdict=stopped.verdict,
         score=0.0,
         message=message,
-        groups=empty_groups(exercise.hidden, cases),
+        groups=empty_groups(exercise.hidden, submission.paper().cases),
         memory_mb=stopped.usage.memory_mb,
         line=stopped.detail.get("line"),
     )

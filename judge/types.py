@@ -40,11 +40,13 @@ class Case(msgspec.Struct, frozen=True):
     """A hidden case; ``data`` enters the box: None, bool, int, float, str, list, dict (str keys), tensors.
 
     ``size`` is given where the exercise measures time by size; it is what the table's first column shows.
+    ``outside`` is for the trusted object and the checker alone.
     """
 
     group: str
     data: dict[str, Any]
     size: int | None = None
+    outside: Any = None
 
 
 class Group(msgspec.Struct, frozen=True):

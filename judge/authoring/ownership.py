@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-import torch
-
-from judge.authoring.prefix_cache import is_int32
 from judge.authoring.sentences import with_pages
+from judge.authoring.tensors import is_int32
+from judge.sandbox.tensors import TensorData
 from judge.types import Broken
 
 
@@ -28,27 +27,26 @@ class Ownership:
     row_rule: int
     page_rule: int
 
-    def check(self, due: tuple[torch.Tensor, torch.Tensor], table: Any, free: Any) -> Broken | None:
+    def check(self, due: tuple[TensorData, TensorData], table: Any, free: Any) -> Broken | None:
         """Compare page table and free slots with those that are ``due``; None when every rule holds."""
         if not is_int32(free, 1) or not is_int32(table, 2) or table.shape != due[0].shape:
             zh = "`free_slots` 或页表不再是原来那样的 int32 张量。"
             en = "`free_slots` or the page table is not the int32 tensor any more that it was."
             return Broken(self.page_rule, {"zh": zh, "en": en})
-        slots = sorted(free.tolist())
+        slots, due_slots = sorted(free.tolist()), sorted(due[1].tolist())
+        if table == due[0] and slots == due_slots:
+            return None
+        rows, due_rows = table.tolist(), due[0].tolist()
         return (
             self._check_free_list(slots)
-            or self._check_freed(set(slots), set(due[1].tolist()), self._named(table))
-            or self._check_rows(due[0], table)
+            or self._check_freed(set(slots), set(due_slots), self._named(rows))
+            or self._check_rows(due_rows, rows)
         )
 
-    def _named(self, table: torch.Tensor) -> set[int]:
+    def _named(self, rows: list[list[int]]) -> set[int]:
         """First locations of the pages that rows which are still read name."""
         size = self.page_size
-        return {
-            place // size * size
-            for row, length in self.reading.items()
-            for place in table[row, :length].tolist()
-        }
+        return {place // size * size for row, length in self.reading.items() for place in rows[row][:length]}
 
     def _check_free_list(self, slots: list[int]) -> Broken | None:
         if torn := [slot for slot in slots if slot % self.page_size]:
@@ -85,8 +83,8 @@ class Ownership:
             return self._page(zh, en, missing)
         return None
 
-    def _check_rows(self, due: torch.Tensor, table: torch.Tensor) -> Broken | None:
-        if all(torch.equal(table[row], due[row]) for row in self.reading):
+    def _check_rows(self, due: list[list[int]], rows: list[list[int]]) -> Broken | None:
+        if all(rows[row] == due[row] for row in self.reading):
             return None
         zh = "一个还会被读的行，指向的不是它的 KV 所在的位置。"
         en = "A row that is still read names locations where its KV is not."

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-import torch
-
+from judge.authoring.tensors import INT32_BYTES, int32_raw, is_int32
+from judge.sandbox.tensors import TensorData
 from judge.types import Broken, Refused
 
 LONGEST = 4096
@@ -15,73 +14,65 @@ MOST_INSERTS = 64
 """Far beyond what a case asks for; without limits a box could fill the judge's own memory."""
 
 
-@dataclass
-class _Page:
-    """A node of a tree with one page an edge: the same answers as a radix tree, without splits."""
+class Prefix(NamedTuple):
+    """Token ids in whole pages, and where their KV lies: int32 as bytes, quick to cut and to compare."""
 
-    locations: list[int]
-    children: dict[tuple[int, ...], _Page] = field(default_factory=dict)
+    ids: bytes
+    locations: bytes
 
 
 class PrefixCache:
     """Answers the insertions that come out of a box, and keeps them. Handles are numbers.
 
-    ``cached`` are pairs (ids, locations) that it holds from the start, ``held`` the ids of the prefixes that
-    requests hold: request i begins with handle i. Nothing is evicted, so that locks change no answer: a box
-    emits them, in their place between the insertions.
+    The same answers as a radix tree, from a list of all that was inserted. ``cached`` is what it holds from
+    the start, ``held`` the ids of the prefixes that requests hold: request i begins with handle i. Nothing is
+    evicted, so that locks change no answer: a box emits them, in their place between the insertions.
     """
 
-    def __init__(
-        self, page_size: int, cached: Iterable[tuple[list[int], list[int]]], held: Iterable[list[int]]
-    ) -> None:
-        self.page_size = page_size
-        self.root = _Page([])
-        self.inserts: list[list[str]] = []
+    def __init__(self, page_size: int, cached: Iterable[Prefix], held: Iterable[bytes]) -> None:
+        self._page = page_size * INT32_BYTES
+        self._known = [Prefix(b"", b"")]
         for ids, locations in cached:
-            self._walk(ids, locations)
-        self.paths = [self._walk(ids, [])[0] for ids in held]
+            self._insert(ids, locations)
+        self._handles = sum(1 for ids in held if self._insert(ids, b""))
+        self._inserts: list[list[TensorData]] = []
 
     def insert(self, ids: Any, locations: Any) -> list[Any]:
         """Length already held, number of the new handle, its locations."""
-        if not (is_int32(ids, 1) and is_int32(locations, 1) and len(ids) == len(locations)):
+        if not (is_int32(ids, 1) and is_int32(locations, 1) and ids.shape == locations.shape):
             zh = "`insert_prefix` 要两个等长的 int32 一维张量：token 和它们的位置。"
             en = "`insert_prefix` takes two int32 tensors [n] of one length: tokens and their locations."
             raise Refused(Broken(1, {"zh": zh, "en": en}))
-        if len(ids) > LONGEST or len(self.inserts) >= MOST_INSERTS:
+        if ids.shape[0] > LONGEST or len(self._inserts) >= MOST_INSERTS:
             zh = "插入的次数或者 token 远多于算好的。"
             en = "Insertions, or the tokens in one, are far more than what was computed."
             raise Refused(Broken(1, {"zh": zh, "en": en}))
-        own, given = ids.tolist(), locations.tolist()
-        path, held = self._walk(own, given)
-        self.paths.append(path)
-        length = len(path) * self.page_size
-        self.inserts.append([_text(own[:length]), _text(given[held:length])])
-        places = [place for page in path for place in page.locations]
-        return [held, len(self.paths) - 1, torch.tensor(places, dtype=torch.int32)]
+        handle, held = self._insert(ids.raw, locations.raw)
+        self._handles += 1
+        self._inserts.append([int32_raw(handle.ids), int32_raw(handle.locations[held:])])
+        return [held // INT32_BYTES, self._handles - 1, int32_raw(handle.locations)]
 
     def report(self) -> list[Any]:
-        """Every insertion in order: ids in whole pages, locations taken over; text is quick to send."""
-        return self.inserts
+        """Every insertion in order: ids in whole pages, locations taken over."""
+        return self._inserts
 
-    def _walk(self, ids: list[int], locations: list[int]) -> tuple[list[_Page], int]:
-        """Go down page by page, adding those that are missing; the path, and the length that was there."""
-        path, page, held = [], self.root, 0
-        for start in range(0, len(ids) - self.page_size + 1, self.page_size):
-            end = start + self.page_size
-            key = tuple(ids[start:end])
-            if key in page.children:
-                held = end
-            else:
-                page.children[key] = _Page(locations[start:end])
-            page = page.children[key]
-            path.append(page)
-        return path, held
-
-
-def _text(values: list[int]) -> str:
-    return " ".join(map(str, values))
+    def _insert(self, ids: bytes, locations: bytes) -> tuple[Prefix, int]:
+        """The handle of ``ids``, and how much of them was there before, in bytes."""
+        held, found = 0, self._known[0]
+        for known in self._known:
+            length = _common(known.ids, ids, self._page)
+            if length > held:
+                held, found = length, known
+        end = len(ids) // self._page * self._page
+        handle = Prefix(ids[:end], found.locations[:held] + locations[held:end])
+        if held < end:
+            self._known.append(handle)
+        return handle, held
 
 
-def is_int32(value: Any, dimensions: int) -> bool:
-    """Whether ``value`` is an int32 tensor with this number of dimensions."""
-    return isinstance(value, torch.Tensor) and value.dtype == torch.int32 and value.dim() == dimensions
+def _common(one: bytes, other: bytes, page: int) -> int:
+    """Length of the common prefix in whole pages."""
+    length = min(len(one), len(other)) // page * page
+    if one[:length] == other[:length]:
+        return length
+    return next(at for at in range(0, length, page) if one[at : at + page] != other[at : at + page])

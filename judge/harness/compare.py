@@ -7,9 +7,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import torch
-
 from judge.i18n import both
+from judge.sandbox.tensors import TensorData
 from judge.types import Broken, Text
 
 RTOL = 1e-5
@@ -18,6 +17,8 @@ ATOL = 1e-6
 
 def same(expected: Any, got: Any) -> bool:
     """Equal with exact types, dtypes and shapes; floats within rtol 1e-5, atol 1e-6. NaN equals nothing."""
+    if type(expected) is int:
+        return type(got) is int and got == expected
     return difference(expected, got) is None
 
 
@@ -29,7 +30,7 @@ def difference(expected: Any, got: Any) -> Text | None:
         return both("verdict.diff_error", error=error_name(got["error"]))
     if type(expected) is not type(got):
         return both("verdict.diff_type", expected=type(expected).__name__, got=type(got).__name__)
-    if isinstance(expected, torch.Tensor):
+    if isinstance(expected, TensorData):
         return _tensor_difference(expected, got)
     if isinstance(expected, list):
         if len(expected) != len(got):
@@ -77,16 +78,16 @@ def _first_difference(expected: Sequence[Any], got: Sequence[Any]) -> Text | Non
     return next((d for pair in zip(expected, got, strict=True) if (d := difference(*pair))), None)
 
 
-def _tensor_difference(expected: torch.Tensor, got: torch.Tensor) -> Text | None:
+def _tensor_difference(expected: TensorData, got: TensorData) -> Text | None:
     if expected.dtype != got.dtype:
-        return both("verdict.diff_type", expected=_dtype(expected), got=_dtype(got))
+        return both("verdict.diff_type", expected=expected.dtype, got=got.dtype)
     if expected.shape != got.shape:
-        return both("verdict.diff_shape", expected=list(expected.shape), got=list(got.shape))
-    if expected.dtype.is_floating_point:
-        equal = torch.isclose(got.double(), expected.double(), rtol=RTOL, atol=ATOL)
-        return None if bool(equal.all()) else both("verdict.diff_value")
-    return None if torch.equal(expected, got) else both("verdict.diff_value")
+        return both("verdict.diff_shape", expected=expected.shape, got=got.shape)
+    if "float" in expected.dtype:
+        import torch
 
-
-def _dtype(tensor: torch.Tensor) -> str:
-    return str(tensor.dtype).removeprefix("torch.")
+        one, other = expected.torch().double(), got.torch().double()
+        equal = bool(torch.isclose(other, one, rtol=RTOL, atol=ATOL).all())
+    else:
+        equal = expected.raw == got.raw
+    return None if equal else both("verdict.diff_value")

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
+import msgspec
+
 from judge.exercises import Exercise
 from judge.hidden_module import Hidden
 from judge.sandbox.inside.case_io import CaseIO, CaseOver
 from judge.sandbox.inside.submission import describe
-from judge.sandbox.protocol import Raised, arrived
+from judge.sandbox.protocol import Raised, arrived, delivered, packed
 from judge.types import Broken, Case, Refused
 
 
@@ -62,18 +64,24 @@ class LocalIO(CaseIO):
 
     def call(self, name: str, *args: Any) -> Any:
         try:
-            return arrived(getattr(self._collaborator, name)(*arrived(list(args))))
+            answer = getattr(self._collaborator, name)(*arrived(list(args)))
+            return delivered(packed(answer))
         except Refused as refusal:
             self.refused = refusal.broken
             raise CaseOver from None
 
 
-def run_local(hidden: Hidden, target: Any, case: Case, filename: str) -> Answer:
-    """Drive ``target`` through one case in this process. Only for code that we wrote."""
+def run_local(
+    hidden: Hidden, target: Any, case: Case, filename: str, body: msgspec.Raw | None = None
+) -> Answer:
+    """Drive ``target`` through one case in this process. Only for code that we wrote.
+
+    ``body`` is the case's data, packed already.
+    """
     trusted = hidden.trusted(case)
     io = LocalIO(Collaborator(trusted), filename)
     try:
-        hidden.drive(target, arrived(case.data), io)
+        hidden.drive(target, delivered(body or packed(case.data)), io)
     except CaseOver:
         return Answer(refused=io.refused)
     except Exception as error:
@@ -98,10 +106,12 @@ def load_target(exercise: Exercise, source: str, filename: str) -> Any:
         raise TrustedFault(f"{filename}: {type(error).__name__}: {error}") from error
 
 
-def expected_answer(hidden: Hidden, reference: Any, case: Case) -> tuple[list[Any], float]:
+def expected_answer(
+    hidden: Hidden, reference: Any, case: Case, body: msgspec.Raw | None = None
+) -> tuple[list[Any], float]:
     """What the reference emits, and its CPU seconds. Raises TrustedFault when it does not get through."""
     start = time.thread_time()
-    answer = run_local(hidden, reference, case, str(hidden.exercise.solution_path))
+    answer = run_local(hidden, reference, case, str(hidden.exercise.solution_path), body)
     if answer.raised is not None:
         raised = answer.raised
         raise TrustedFault(f"{hidden.exercise.key}: the reference raises {raised.name}: {raised.message}")

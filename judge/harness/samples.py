@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from functools import lru_cache
 
 from judge.exercises import Exercise
@@ -11,12 +12,14 @@ from judge.sandbox import Box, SampleAnswer
 from judge.types import SampleResult, Text
 
 
-def run_samples(exercise: Exercise, box: Box) -> list[SampleResult]:
-    """Run every sample on the loaded submission. Raises Stopped.
+def run_samples(
+    exercise: Exercise, box: Box, meanwhile: Callable[[], None] | None = None
+) -> list[SampleResult]:
+    """Run every sample on the loaded submission; ``meanwhile`` is called here beside it. Raises Stopped.
 
     One result a sample, whatever the box says: a sample that it does not mention has failed.
     """
-    answers = {answer.name: answer for answer in box.samples(exercise.samples)}
+    answers = {answer.name: answer for answer in box.samples(exercise.samples, meanwhile=meanwhile)}
     titles = _titles(exercise.samples)
     return [
         _shown(answers[name], title) if name in answers else SampleResult(name, False, title)

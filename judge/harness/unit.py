@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
+
+import msgspec
 
 from judge.harness.diagnosis import diagnose
 from judge.harness.local import Answer, Collaborator, expected_answer, load_reference, with_report
 from judge.harness.outcome import Outcome, judge_case
 from judge.hidden_module import Hidden
 from judge.sandbox import Box, Raised, Stopped, Usage
+from judge.sandbox.protocol import packed
 from judge.types import Case, Diagnosis, Group, GroupResult, Refused, TimeRow, Verdict, worst
 
 OnGroup = Callable[[int, GroupResult], None]
@@ -47,23 +51,50 @@ class UnitResult:
         return sum(group.total for group in self.groups)
 
 
-def run_unit(hidden: Hidden, box: Box, cases: list[Case], on_group: OnGroup) -> UnitResult:
+class Paper:
+    """The hidden cases of one run, and what the reference emits on each, with its CPU seconds."""
+
+    def __init__(self, hidden: Hidden, seed: str) -> None:
+        self.hidden = hidden
+        self._seed = seed
+
+    @cached_property
+    def cases(self) -> list[Case]:
+        """In the order of the groups."""
+        return self.hidden.cases(self._seed)
+
+    @cached_property
+    def bodies(self) -> list[msgspec.Raw]:
+        """The cases' data, packed."""
+        return [packed(case.data) for case in self.cases]
+
+    @cached_property
+    def due(self) -> list[tuple[list[Any], float]]:
+        """Case by case. Raises TrustedFault."""
+        reference = load_reference(self.hidden.exercise)
+        pairs = zip(self.cases, self.bodies, strict=True)
+        return [expected_answer(self.hidden, reference, case, body) for case, body in pairs]
+
+    def write(self) -> None:
+        """Draw the cases and run the reference now."""
+        self.due  # noqa: B018
+
+
+def run_unit(paper: Paper, box: Box, on_group: OnGroup) -> UnitResult:
     """Judge the loaded submission and end its box in order.
 
     A wrong answer or an exception does not stop the run: groups are judged on their own. A limit does, or a
     box that ended; later groups are then not run. Raises Stopped for verdict SE, TrustedFault for our faults.
     """
-    result = UnitResult(empty_groups(hidden, cases))
-    reference = load_reference(hidden.exercise)
-    # all of them first: going back and forth between two processes makes both slower
-    due = [expected_answer(hidden, reference, case) for case in cases]
+    hidden = paper.hidden
+    result = UnitResult(empty_groups(hidden, paper.cases))
+    given = _answers(paper, box)
     number = 0
     try:
-        for number, (group, row) in enumerate(zip(hidden.groups, result.groups, strict=True)):
+        for number, row in enumerate(result.groups):
             row.verdict = Verdict.AC
-            for case, expected in zip(cases, due, strict=True):
-                if case.group == group.name:
-                    _run_case(hidden, box, case, expected, row, result)
+            for _ in range(row.total):
+                _judge(hidden, *next(given), row, result)
             row.score = float(row.verdict is Verdict.AC)
             if number + 1 < len(result.groups):
                 on_group(number, row)
@@ -79,6 +110,30 @@ def run_unit(hidden: Hidden, box: Box, cases: list[Case], on_group: OnGroup) -> 
     if result.verdict in (Verdict.WA, Verdict.RE):
         result.diagnosis = diagnose(hidden, result.outcomes, result.expected)
     return result
+
+
+def _answers(paper: Paper, box: Box) -> Iterator[tuple[Case, tuple[list[Any], float], Answer, float]]:
+    """Case, what is due, the box's answer and its CPU seconds. Each case is judged beside the next one."""
+    hidden = paper.hidden
+    following = iter(paper.bodies)
+    _begin(hidden, box, next(following, None))
+    for case, due in zip(paper.cases, paper.due, strict=True):
+        trusted = hidden.trusted(case)
+        try:
+            given = box.end_case(Collaborator(trusted))
+        except Refused as refusal:
+            answer, seconds = Answer(refused=refusal.broken), 0.0
+        else:
+            seconds = given.seconds
+            raised = given.raised or _unwritten(given.notes)
+            answer = Answer(raised=raised) if raised else Answer(with_report(trusted, given.emitted))
+        _begin(hidden, box, next(following, None))
+        yield case, due, answer, seconds
+
+
+def _begin(hidden: Hidden, box: Box, body: msgspec.Raw | None) -> None:
+    if body is not None:
+        box.begin_case(hidden.drive_source, body)
 
 
 def _unwritten(notes: list[Raised]) -> Raised | None:
@@ -98,27 +153,16 @@ def _empty(group: Group, total: int) -> GroupResult:
     return GroupResult(group.name, title, None, 0.0, 0.0, 0, total, group.weight)
 
 
-def _run_case(
+def _judge(
     hidden: Hidden,
-    box: Box,
     case: Case,
     due: tuple[list[Any], float],
+    answer: Answer,
+    seconds: float,
     row: GroupResult,
     result: UnitResult,
 ) -> None:
     expected, due_seconds = due
-    trusted = hidden.trusted(case)
-    try:
-        given = box.case(hidden.drive_source, case.data, Collaborator(trusted))
-    except Refused as refusal:
-        answer, seconds = Answer(refused=refusal.broken), 0.0
-    else:
-        seconds = given.seconds
-        raised = given.raised or _unwritten(given.notes)
-        if raised is not None:
-            answer = Answer(raised=raised)
-        else:
-            answer = Answer(emitted=with_report(trusted, given.emitted))
     outcome = judge_case(hidden, case, expected, answer)
     result.outcomes.append(outcome)
     result.expected.append(expected)

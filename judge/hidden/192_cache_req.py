@@ -11,8 +11,10 @@ from judge.authoring.ownership import Ownership
 from judge.authoring.paged_pool import Plan, paged_pool, tokens
 from judge.authoring.prefix_cache import PrefixCache
 from judge.authoring.sentences import NO_RESULT
+from judge.authoring.tensors import int32_raw
 from judge.harness.compare import same
 from judge.jobs import P, default_jobs
+from judge.sandbox.tensors import TensorData
 from judge.types import Broken, Case, EngineJob, Group, Mutant
 
 GROUPS = [
@@ -27,13 +29,23 @@ GROUPS = [
 
 
 def cases(rng: random.Random) -> list[Case]:
-    """About 26 cases of one to nine calls; every page size begins with the smallest lengths."""
-    found = [Case("going_on", paged_pool(rng, plan)) for plan in _alone(rng, finished=False)]
-    found += [Case("finished", paged_pool(rng, plan)) for plan in _alone(rng, finished=True)]
-    found += [Case("duplicate", paged_pool(rng, plan)) for plan in _duplicates(rng)]
+    """About 19 cases of one to six calls; every page size begins with the smallest lengths."""
+    found: list[Case] = []
+
+    def add(group: str, plan: Plan, size: int | None = None) -> None:
+        data, known = paged_pool(rng, plan)
+        found.append(Case(group, data, size, known))
+
+    for plan in _alone(rng, finished=False):
+        add("going_on", plan)
+    for plan in _alone(rng, finished=True):
+        add("finished", plan)
+    for plan in _duplicates(rng):
+        add("duplicate", plan)
     for size, length in ((1, 128), (4, 256), (16, 512)):
-        found.append(Case("long", paged_pool(rng, _long(rng, size, length)), length))
-    found += [Case("any_order", paged_pool(rng, _any_order(rng, size))) for size in (1, 2, 4, 4)]
+        add("long", _long(rng, size, length), length)
+    for size in (rng.choice((1, 2)), 4):
+        add("any_order", _any_order(rng, size))
     return found
 
 
@@ -41,11 +53,10 @@ def _alone(rng: random.Random, *, finished: bool) -> list[Plan]:
     """One request: one token, whole pages, a tail, a prefix that was cached before."""
     plans = []
     for size, length, hit in (
-        (1, 1, 0),
+        (1, rng.choice((1, 2)), 0),
         (1, rng.randrange(3, 9), 2),
         (4, rng.randrange(1, 4), 0),
-        (4, 4 * rng.randrange(2, 4), 4),
-        (4, 4 * rng.randrange(2, 4) + rng.randrange(1, 4), rng.choice((0, 4, 8))),
+        (4, 4 * rng.randrange(2, 4) + rng.choice((0, rng.randrange(1, 4))), rng.choice((4, 8))),
     ):
         ids = tokens(rng, length)
         hit = min(hit, (length - 1) // size * size)
@@ -58,24 +69,19 @@ def _duplicates(rng: random.Random) -> list[Plan]:
     """Two requests that computed the same prefix, none, a part or all; the first goes on or is finished."""
     plans = []
     for size, common, rest, first_done, second_done in (
-        (1, 0, 3, False, False),
         (1, 3, 2, False, False),
         (1, 4, 0, True, False),
         (4, 6, 3, False, True),
-        (4, 8, 0, False, False),
-        (4, 10, 0, True, False),
+        (4, rng.choice((8, 10)), 0, False, False),
     ):
         shared = tokens(rng, common)
         requests = [shared + tokens(rng, rest) for _ in range(2)]
         calls = [(0, common + rest, first_done), (1, common + rest, second_done)]
         plans.append(Plan(size, requests, calls))
-    for size in (1, 4):  # the duplicate goes on, decodes and is finished after the other, or before it
-        shared = tokens(rng, 3 * size + size // 2)
-        requests = [shared + tokens(rng, size + 1) for _ in range(2)]
-        start, end = len(shared), len(requests[0])
-        last = [(0, end, True), (1, end, True)]
-        calls = [(0, start, False), (1, start, False), *(last if size == 1 else last[::-1])]
-        plans.append(Plan(size, requests, calls))
+    shared = tokens(rng, 14)  # the duplicate goes on, decodes and is finished after the other, or before it
+    requests = [shared + tokens(rng, 5) for _ in range(2)]
+    last = rng.sample([(0, 19, True), (1, 19, True)], 2)
+    plans.append(Plan(4, requests, [(0, 14, False), (1, 14, False), *last]))
     before = tokens(rng, 4)  # the first page was cached before both, the next two are computed twice
     shared = before + tokens(rng, 9)
     plans.append(Plan(4, [shared, list(shared)], [(0, 13, False), (1, 13, False)], [before]))
@@ -109,58 +115,44 @@ def _any_order(rng: random.Random, size: int) -> Plan:
 
 def trusted(case: Case) -> PrefixCache:
     """The prefix cache as the requests found it, each with its own prefix locked."""
-    requests = case.data["requests"]
-    return PrefixCache(
-        case.data["page_size"],
-        case.data["cached"],
-        [ids[:hit] for (_, hit, _), ids in zip(requests, case.data["ids"].tolist(), strict=True)],
-    )
+    return PrefixCache(case.data["page_size"], *case.outside)
 
 
 # --- In the box -----------------------------------------------------------------------------------
 
 
 def drive(target: Any, case: dict[str, Any], io: Any) -> None:
-    """After each call table, sorted free slots, handle, its length, cached_len, how the cache was used."""
-    import torch
-
+    """After each call table, free slots, handle, its length, cached_len, how the cache was used."""
     from minisgl.kvcache.base import InsertResult
     from minisgl.scheduler.cache import CacheManager
 
-    class Handle:
-        def __init__(self, number, locations):
-            self.number, self.cached_len, self._locations = number, len(locations), locations
+    def handle_of(number, locations):
+        return io.obj(number=number, cached_len=len(locations), get_matched_indices=locations.clone)
 
-        def get_matched_indices(self):
-            return self._locations.clone()
+    def insert_prefix(input_ids, indices):
+        uses.extend(["insert", None])
+        held, number, locations = io.call("insert", input_ids, indices)
+        return InsertResult(held, handle_of(number, locations))
 
-    class Proxy:
-        def insert_prefix(self, input_ids, indices):
-            uses.append(["insert"])
-            held, number, locations = io.call("insert", input_ids, indices)
-            return InsertResult(held, Handle(number, locations))
+    def lock_handle(handle, unlock=False):
+        uses.extend(["unlock" if unlock else "lock", getattr(handle, "number", None)])
 
-        def lock_handle(self, handle, unlock=False):
-            uses.append(["unlock" if unlock else "lock", getattr(handle, "number", None)])
-
-    table = case["table"]
+    uses, table = [], case["table"]
     manager = CacheManager(case["num_pages"], case["page_size"], table, "naive")
     manager.free_slots = case["free"]
-    manager.prefix_cache = Proxy()
-    uses = []
-    requests = []
-    for number, (row, hit, _) in enumerate(case["requests"]):
-        handle = Handle(number, table[row, :hit].clone())
-        requests.append(io.obj(uid=number, table_idx=row, cache_handle=handle))
-    for number, length, finished in case["calls"]:
+    manager.prefix_cache = io.obj(insert_prefix=insert_prefix, lock_handle=lock_handle)
+    requests = [
+        io.obj(uid=number, table_idx=row, cache_handle=handle_of(number, table[row, :hit].clone()))
+        for number, (row, hit) in enumerate(zip(case["rows"], case["hits"], strict=True))
+    ]
+    calls = zip(case["calls"], case["lengths"], case["finished"], strict=True)
+    for number, length, finished in calls:
         req = requests[number]
         req.input_ids, req.cached_len, req.device_len = case["ids"][number, : length + 1], length, length + 1
         target(manager, req, finished=finished)
-        held, free = req.cache_handle, manager.free_slots
-        if isinstance(free, torch.Tensor):
-            free = free.sort().values
+        held = req.cache_handle
         seen = [getattr(held, "number", None), getattr(held, "cached_len", None), req.cached_len]
-        io.emit([table, free, *seen, uses])
+        io.emit([table, manager.free_slots, *seen, uses])
         uses.clear()
 
 
@@ -169,39 +161,40 @@ def drive(target: Any, case: dict[str, Any], io: Any) -> None:
 
 @dataclass
 class _Step:
-    """What one call left: [table, free slots, handle, its length, cached_len], and its uses of the cache."""
+    """What one call left: [table, free slots, handle, its length, cached_len], and how it used the cache."""
 
     state: list[Any]
-    log: list[list[Any]]
+    names: list[str]
+    numbers: list[Any]
 
     def handles(self, name: str) -> list[Any]:
         """The handles locked, or unlocked, in order."""
-        return [entry[-1] for entry in self.log if entry[0] == name]
+        return [number for used, number in zip(self.names, self.numbers, strict=True) if used == name]
 
 
 def check(case: Case, expected: list[Any], got: list[Any]) -> Broken | None:
     """Call by call: first what the cache was asked, then pages and rows, then the request itself."""
-    requests = case.data["requests"]
+    rows, calls = case.data["rows"], zip(case.data["calls"], case.data["finished"], strict=True)
     steps, due_steps = _steps(got[:-1]), _steps(expected[:-1])
     if steps is None or due_steps is None or len(steps) != len(due_steps):
         return Broken(1, NO_RESULT)
     owners = Ownership(
         page_size=case.data["page_size"],
-        reading={row: length for row, _, length in requests},
-        cached={place for _, locations in case.data["cached"] for place in locations},
+        reading={rows[number]: case.data["lengths"][i] for i, number in enumerate(case.data["calls"])},
+        cached={place for prefix in case.outside.cached for place in int32_raw(prefix.locations).tolist()},
         row_rule=3,
         page_rule=4,
     )
-    handles = list(range(len(requests)))
-    for number, (request, _, finished) in enumerate(case.data["calls"]):
+    handles = list(range(len(rows)))
+    for number, (request, finished) in enumerate(calls):
         due, step = due_steps[number], steps[number]
         broken = _check_uses(step, handles[request], due.handles("lock"), finished)
         if broken := broken or _check_insert(expected[-1][number], got[-1][number : number + 1]):
             return broken
         handles[request] = due.state[2]
-        owners.cached |= set(map(int, expected[-1][number][1].split()))
+        owners.cached.update(expected[-1][number][1].tolist())
         if finished:
-            del owners.reading[requests[request][0]]
+            del owners.reading[rows[request]]
         broken = owners.check((due.state[0], due.state[1]), step.state[0], step.state[1])
         if broken := broken or _check_request(due.state, step.state, finished):
             return broken
@@ -214,16 +207,17 @@ def _steps(emitted: list[Any]) -> list[_Step] | None:
     for entry in emitted:
         if not isinstance(entry, list) or len(entry) != 6 or not isinstance(entry[5], list):
             return None
-        *state, log = entry
-        if not all(isinstance(use, list) and len(use) in (1, 2) and isinstance(use[0], str) for use in log):
+        *state, uses = entry
+        names, numbers = uses[::2], uses[1::2]
+        if len(names) != len(numbers) or not all(isinstance(name, str) for name in names):
             return None
-        steps.append(_Step(state, log))
+        steps.append(_Step(state, names, numbers))
     return steps
 
 
 def _check_uses(step: _Step, old: int, new: list[int], finished: bool) -> Broken | None:
     """One insertion, after it ``old`` is unlocked once, and ``new`` is locked if the request goes on."""
-    names = [entry[0] for entry in step.log]
+    names = step.names
     if names.count("insert") != 1:
         zh = f"一次调用里 `insert_prefix` 被调用了 {names.count('insert')} 次，应当是 1 次。"
         en = f"`insert_prefix` is called {names.count('insert')} times in one call; once is due."
@@ -247,7 +241,7 @@ def _check_uses(step: _Step, old: int, new: list[int], finished: bool) -> Broken
     return Broken(2, {"zh": zh, "en": en})
 
 
-def _check_insert(due: list[str], inserts: list[list[str]]) -> Broken | None:
+def _check_insert(due: list[TensorData], inserts: list[list[TensorData]]) -> Broken | None:
     """Compare what the cache took: whole pages of tokens, and the locations of those that it did not hold.
 
     ``inserts`` is empty where a box only pretended to insert.
@@ -255,7 +249,7 @@ def _check_insert(due: list[str], inserts: list[list[str]]) -> Broken | None:
     if not inserts:
         return Broken(1, NO_RESULT)
     new = inserts[0]
-    count, right = len(new[0].split()), len(due[0].split())
+    count, right = new[0].shape[0], due[0].shape[0]
     if count != right:
         zh, en = ("少", "Fewer") if count < right else ("多", "More")
         zh = f"插入的 token 比算好的{zh}：应为 [0, req.cached_len)。"

@@ -5,10 +5,9 @@ from __future__ import annotations
 import random
 from typing import Any
 
-import torch
-
 from judge.authoring.mutants import instead
 from judge.authoring.sentences import NO_RESULT
+from judge.authoring.tensors import int32
 from judge.harness.compare import same
 from judge.jobs import P, default_jobs
 from judge.types import Broken, Case, EngineJob, Group, Mutant, Refused, Text
@@ -62,20 +61,16 @@ def _data(rng: random.Random, hit: int, spare_before: int, spare_after: int, **m
     needed = prompt - hit + output + reserved
     rows, free = rng.randrange(2, 5), more.get("free", rng.randrange(1, 3))
     return {
-        "ids": _int32(rng.randrange(1, 500) for _ in range(prompt)),
+        "ids": int32(rng.randrange(1, 500) for _ in range(prompt)),
         "output": output,
         "reserved": reserved,
         "budget": prompt + rng.randrange(9),
         "rows": rows,
         "free": rng.sample(range(rows), min(rows, free)),
         "width": prompt + output + 3,
-        "hit": _int32(rng.sample(range(1, 200), hit)),
+        "hit": int32(rng.sample(range(1, 200), hit)),
         "available": [max(0, needed + spare_before), max(0, needed + spare_after)],
     }
-
-
-def _int32(values: Any) -> torch.Tensor:
-    return torch.tensor(list(values), dtype=torch.int32)
 
 
 class Cache:

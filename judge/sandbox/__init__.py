@@ -4,7 +4,7 @@ from judge.sandbox.box import Box, CaseAnswer, SampleAnswer
 from judge.sandbox.bundle import Bundle, UnknownTarget, make_bundle
 from judge.sandbox.client import Pool
 from judge.sandbox.limits import ENGINE_LIMITS, HostError, Limits, Stopped, Usage
-from judge.sandbox.protocol import Opaque, Parameter, Raised, roundtrip
+from judge.sandbox.protocol import Opaque, Parameter, Raised, TensorData
 
 __all__ = [
     "ENGINE_LIMITS",
@@ -19,8 +19,8 @@ __all__ = [
     "Raised",
     "SampleAnswer",
     "Stopped",
+    "TensorData",
     "UnknownTarget",
     "Usage",
     "make_bundle",
-    "roundtrip",
 ]

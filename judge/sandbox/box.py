@@ -52,7 +52,7 @@ def _samples_order(source: str, filename: str) -> protocol.RunSamples:
 class Box(Exchange):
     """A context manager; leaving it ends the process, however far the work got. Not thread-safe."""
 
-    _refused: Refused | None = None
+    _case_cpu_s = 0.0
 
     def load(
         self,
@@ -81,9 +81,20 @@ class Box(Exchange):
 
     def case(self, drive_source: str, data: dict[str, Any], calls: object = None) -> CaseAnswer:
         """Run one case. Raises Stopped; raises what ``calls`` raises as ``Refused`` once the case is over."""
-        self._refused = None
-        started = self.cpu_s
-        self._send(protocol.RunCase(protocol.compiled(drive_source, "<drive>"), protocol.pack(data)))
+        self.begin_case(drive_source, protocol.packed(data))
+        return self.end_case(calls)
+
+    def begin_case(self, drive_source: str, data: msgspec.Raw) -> None:
+        """Let the box begin a case; what the judge does until ``end_case`` it does beside it.
+
+        ``data`` comes from ``protocol.packed``.
+        """
+        self._case_cpu_s = self.cpu_s
+        self._send(protocol.RunCase(protocol.compiled(drive_source, "<drive>"), data))
+
+    def end_case(self, calls: object = None) -> CaseAnswer:
+        """The answer to the case that was begun. See ``case``."""
+        refused: Refused | None = None
         emitted: list[Any] = []
         asked = 0
         while not isinstance(frame := self._receive(), protocol.Done):
@@ -93,18 +104,27 @@ class Box(Exchange):
                 asked += 1
                 if asked > self._limits.calls:
                     self._stop(Verdict.OLE, reason="limit", limit="calls")
-                self._send(self._answer(frame, calls))
+                try:
+                    self._send(self._answer(frame, calls))
+                except Refused as error:
+                    refused = error
+                    self._send(protocol.Reply(None, None, True))
             else:
                 self._unexpected(frame)
-        if self._refused is not None:
-            raise self._refused
+        if refused is not None:
+            raise refused
         if frame.raised is not None:
             self._check_memory(frame.raised)
-        return CaseAnswer(emitted, frame.raised, frame.notes, max(0.0, self.cpu_s - started))
+        seconds = max(0.0, self.cpu_s - self._case_cpu_s)
+        return CaseAnswer(emitted, frame.raised, frame.notes, seconds)
 
-    def samples(self, source: str, filename: str = "samples.py") -> list[SampleAnswer]:
-        """Run the public sample tests. Raises Stopped."""
+    def samples(
+        self, source: str, filename: str = "samples.py", *, meanwhile: Callable[[], None] | None = None
+    ) -> list[SampleAnswer]:
+        """Run the public sample tests. Raises Stopped. ``meanwhile`` is called here while the box works."""
         self._send(_samples_order(source, filename))
+        if meanwhile is not None:
+            meanwhile()
         answers = []
         while not isinstance(frame := self._receive(), protocol.Done):
             if not isinstance(frame, protocol.Sample):
@@ -155,9 +175,8 @@ class Box(Exchange):
             self._stop(Verdict.PE, reason="unknown call")
         try:
             return protocol.Reply(protocol.pack(method(*call.args)))
-        except Refused as refused:
-            self._refused = refused
-            return protocol.Reply(None, None, True)
+        except Refused:
+            raise
         except Exception as error:  # whatever the arguments led to, it is the learner's to see
             return protocol.Reply(None, protocol.Raised(type(error).__name__, str(error)[:500]))
 

@@ -40,6 +40,8 @@ class Exchange:
         self._closed = False
         self._poll = select.poll()
         self._poll.register(process.frames, select.POLLIN)
+        self._wanted = select.POLLIN
+        self._cpu_due = 0.0
         if process.stdout >= 0:
             self._poll.register(process.stdout, select.POLLIN)
         self.wall_s = 0.0
@@ -91,7 +93,9 @@ class Exchange:
         except OSError:  # the box is gone; the next read says so
             self._outgoing = memoryview(b"")
         wanted = select.POLLIN | (select.POLLOUT if self._outgoing else 0)
-        self._poll.modify(self._process.frames, wanted)
+        if wanted != self._wanted:
+            self._wanted = wanted
+            self._poll.modify(self._process.frames, wanted)
 
     def _receive(self) -> protocol.FromBox:
         while (body := self._next_body()) is None:
@@ -132,11 +136,9 @@ class Exchange:
         left = self._limits.wall - self.wall_s
         if deadline is not None:
             left = min(left, deadline - started)
-        # The kernel's own CPU limit counts in ticks, which in a virtual machine may be far off.
-        cpu_left = self._limits.cpu_s - self.cpu_s
-        if cpu_left <= 0:
-            self._stop(Verdict.TLE, reason="limit", limit="cpu")
-        ready = self._poll.poll(max(0.0, min(left, max(cpu_left / _CORES, _STEP_S))) * 1000)
+        if started >= self._cpu_due:
+            self._check_cpu(started)
+        ready = self._poll.poll(max(0.0, min(left, self._cpu_due - started)) * 1000)
         self.wall_s += time.monotonic() - started
         if self.wall_s >= self._limits.wall:
             self._stop(Verdict.TLE, reason="limit", limit="wall")
@@ -148,6 +150,16 @@ class Exchange:
             elif self._read_frames():
                 return True
         return False
+
+    def _check_cpu(self, now: float) -> None:
+        """The kernel's own CPU limit counts in ticks, which in a virtual machine may be far off.
+
+        What is left cannot be used up before ``_cpu_due``, not even on all cores.
+        """
+        left = self._limits.cpu_s - self.cpu_s
+        if left <= 0:
+            self._stop(Verdict.TLE, reason="limit", limit="cpu")
+        self._cpu_due = now + max(left / _CORES, _STEP_S)
 
     def _read_frames(self) -> bool:
         try:

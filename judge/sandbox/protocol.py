@@ -1,7 +1,7 @@
 """What judge and box say to each other: u32 length, then one msgpack frame of a closed set of types.
 
-This module is on both sides, as is values.py, which says what the values in frames may be. Outside, whatever
-a box sends is hostile: every frame is decoded into strict types and its values are checked.
+This module is on both sides, as are values.py and tensors.py, which say what values in frames may be.
+Outside, whatever a box sends is hostile: every frame is decoded into strict types, its values are checked.
 """
 
 from __future__ import annotations
@@ -13,25 +13,24 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from judge.sandbox.tensors import ITEM_BYTES, FrameError, TensorData, TooLarge
 from judge.sandbox.values import (
-    ITEM_BYTES,
     TENSOR_NODES,
     VALUES,
-    FrameError,
     Opaque,
     Tally,
-    TooLarge,
     TooMany,
     arrived,
-    check,
+    delivered,
     pack,
-    roundtrip,
-    unpack_ext,
+    packed,
+    unpack_inside,
+    unpack_outside,
 )
 
 __all__ = [  # what both sides say about values, too
-    "ITEM_BYTES", "TENSOR_NODES", "VALUES", "FrameError", "Opaque", "Tally", "TooLarge", "TooMany", "arrived",
-    "check", "pack", "roundtrip",
+    "ITEM_BYTES", "TENSOR_NODES", "VALUES", "FrameError", "Opaque", "Tally", "TensorData", "TooLarge",
+    "TooMany", "arrived", "delivered", "pack", "packed",
 ]  # fmt: skip
 
 HEADER = struct.Struct("<I")
@@ -236,5 +235,5 @@ def decode_to_box(body: bytes | memoryview) -> ToBox:
 
 
 _encoder = msgspec.msgpack.Encoder()
-_from_box: msgspec.msgpack.Decoder[FromBox] = msgspec.msgpack.Decoder(FromBox, ext_hook=unpack_ext)
-_to_box: msgspec.msgpack.Decoder[ToBox] = msgspec.msgpack.Decoder(ToBox, ext_hook=unpack_ext)
+_from_box: msgspec.msgpack.Decoder[FromBox] = msgspec.msgpack.Decoder(FromBox, ext_hook=unpack_outside)
+_to_box: msgspec.msgpack.Decoder[ToBox] = msgspec.msgpack.Decoder(ToBox, ext_hook=unpack_inside)

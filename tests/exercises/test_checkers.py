@@ -10,7 +10,7 @@ import torch
 
 from judge.exercises import Exercise
 from judge.harness.local import expected_answer, load_reference
-from judge.sandbox.protocol import Opaque
+from judge.sandbox.protocol import Opaque, arrived
 
 STRANGE: list[Any] = [
     None,
@@ -26,9 +26,9 @@ STRANGE: list[Any] = [
     {"value": None},
     {"error": 3},
     {"value": {"requests": [[]]}},
-    torch.tensor([1, 2], dtype=torch.int32),
-    torch.empty(0, dtype=torch.int32),
-    torch.ones(2, 3),
+    arrived(torch.tensor([1, 2], dtype=torch.int32)),
+    arrived(torch.empty(0, dtype=torch.int32)),
+    arrived(torch.ones(2, 3)),
     Opaque("builtins.object"),
 ]
 

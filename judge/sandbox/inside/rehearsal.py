@@ -26,7 +26,7 @@ def run() -> None:
     session = Session(Channel(lambda count: b"", len))
     parameters = [protocol.Parameter("x")]
     session.serve(protocol.Load(_SUBMISSION, _FILENAME, "double", "function", parameters, [], 0))
-    data = protocol.roundtrip({"x": torch.arange(4), "y": [1, 2.5, "text", None]})
+    data = protocol.delivered(protocol.packed({"x": torch.arange(4), "y": [1, 2.5, "text", None]}))
     session.serve(protocol.RunCase(protocol.compiled(_DRIVE, "<drive>"), data))
     sys.modules.pop(MODULE, None)
     linecache.cache.pop(_FILENAME, None)

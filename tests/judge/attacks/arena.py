@@ -14,6 +14,7 @@ import torch
 
 from judge.sandbox import Bundle, HostError, Limits, Pool, Stopped, make_bundle
 from judge.sandbox.doctor import examine
+from judge.sandbox.protocol import arrived
 from judge.types import Verdict
 
 HONEST = b"import torch\n\ndef prefix_sum(x):\n    return torch.cumsum(x, 0)\n"
@@ -123,12 +124,7 @@ def right(numbers: list[int], emitted: list[Any]) -> bool:
     if len(emitted) != 2 or type(emitted[0]) is not dict or emitted[0].keys() != {"value"}:
         return False
     due = [torch.tensor(list(itertools.accumulate(numbers))), torch.tensor(numbers)]
-    for want, have in zip(due, [emitted[0]["value"], emitted[1]]):
-        if type(have) is not torch.Tensor or have.dtype != want.dtype or have.shape != want.shape:
-            return False
-        if not torch.equal(have, want):
-            return False
-    return True
+    return [emitted[0]["value"], emitted[1]] == arrived(due)
 
 
 def descendants(pid: int) -> list[int]:

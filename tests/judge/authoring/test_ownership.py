@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import pytest
-import torch
 
 from judge.authoring.ownership import Ownership
+from judge.authoring.tensors import int32, int32_rows
+from judge.sandbox.tensors import TensorData
 
-
-def int32(values: object) -> torch.Tensor:
-    return torch.tensor(values, dtype=torch.int32)
-
-
-DUE_TABLE = int32([[0, 1, 2, 3, 12, 13], [0, 1, 2, 3, 16, 17], [9, 9, 9, 9, 9, 9]])
+DUE_TABLE = int32_rows([[0, 1, 2, 3, 12, 13], [0, 1, 2, 3, 16, 17], [9, 9, 9, 9, 9, 9]])
 DUE_FREE = int32([4, 8, 20])
-OWN_COPY = int32([[0, 1, 2, 3, 12, 13], [8, 9, 10, 11, 16, 17], [9, 9, 9, 9, 9, 9]])
-ELSEWHERE = int32([[0, 1, 2, 3, 12, 13], [0, 1, 2, 3, 17, 16], [9, 9, 9, 9, 9, 9]])
+OWN_COPY = int32_rows([[0, 1, 2, 3, 12, 13], [8, 9, 10, 11, 16, 17], [9, 9, 9, 9, 9, 9]])
+ELSEWHERE = int32_rows([[0, 1, 2, 3, 12, 13], [0, 1, 2, 3, 17, 16], [9, 9, 9, 9, 9, 9]])
 
 
 def owners() -> Ownership:
@@ -38,14 +34,13 @@ def owners() -> Ownership:
         (ELSEWHERE, [4, 8, 20], 3, "A row that is still read names locations where its KV is not."),
     ],
 )
-def test_sentences(table: torch.Tensor, free: list[int], rule: int | None, text: str | None) -> None:
+def test_sentences(table: TensorData, free: list[int], rule: int | None, text: str | None) -> None:
     broken = owners().check((DUE_TABLE, DUE_FREE), table, int32(free))
     assert (broken.rule, broken.text["en"]) == (rule, text) if broken else rule is None
 
 
 def test_a_row_that_nobody_reads_may_hold_anything() -> None:
-    table = DUE_TABLE.clone()
-    table[2] = 4
+    table = int32_rows([*DUE_TABLE.tolist()[:2], [4] * 6])
     assert owners().check((DUE_TABLE, DUE_FREE), table, DUE_FREE) is None
 
 
@@ -61,10 +56,10 @@ def test_pages_of_the_cache_are_not_free() -> None:
     [
         (DUE_TABLE, [4, 8, 20]),
         (DUE_TABLE, None),
-        (DUE_TABLE, DUE_FREE.long()),
-        (DUE_TABLE.long(), DUE_FREE),
-        (DUE_TABLE[:2], DUE_FREE),
-        (DUE_TABLE, DUE_FREE.view(3, 1)),
+        (DUE_TABLE, TensorData("int64", [1], bytes(8))),
+        (TensorData("int64", [3, 6], bytes(144)), DUE_FREE),
+        (int32_rows(DUE_TABLE.tolist()[:2]), DUE_FREE),
+        (DUE_TABLE, int32_rows([[4], [8], [20]])),
     ],
 )
 def test_things_of_another_kind(table: object, free: object) -> None:

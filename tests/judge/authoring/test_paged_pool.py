@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from array import array
 
 import pytest
 
@@ -16,15 +17,18 @@ def test_each_page_has_one_owner(size: int, seed: int) -> None:
     shared = tokens(rng, 3 * size + 1)
     requests = [shared + tokens(rng, 5), shared[:size] + tokens(rng, size + 1), tokens(rng, 1)]
     calls = [(0, size + 2, False), (1, len(requests[1]), True), (0, len(requests[0]), False), (2, 1, True)]
-    data = paged_pool(rng, Plan(size, requests, calls, [shared]))
+    data, known = paged_pool(rng, Plan(size, requests, calls, [shared]))
 
-    ((key, places),) = data["cached"]
+    key, places = ([*array("i", part)] for part in known.cached[0])
     assert key == shared[: len(shared) // size * size] and len(places) == len(key)
-    hits = [hit for _, hit, _ in data["requests"]]
+    hits = data["hits"]
+    assert [[*array("i", ids)] for ids in known.held] == [
+        ids[:hit] for ids, hit in zip(requests, hits, strict=True)
+    ]
     assert hits == [(size + 1) // size * size, size, 0]  # one token is always left to compute
     owned = {place // size for place in places}
-    for i, (row, hit, length) in enumerate(data["requests"]):
-        ids, locations = data["ids"][i].tolist(), data["table"][row].tolist()
+    for i, (row, hit, length) in enumerate(zip(data["rows"], hits, map(len, requests), strict=True)):
+        ids, locations = data["ids"].tolist()[i], data["table"].tolist()[row]
         assert ids[:length] == requests[i]
         assert locations[:hit] == places[:hit]
         pages = [locations[first] for first in range(hit, length, size)]

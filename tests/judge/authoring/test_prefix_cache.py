@@ -7,14 +7,15 @@ import random
 import pytest
 import torch
 
-from judge.authoring.prefix_cache import LONGEST, MOST_INSERTS, PrefixCache
-from judge.sandbox.protocol import arrived
+from judge.authoring.prefix_cache import LONGEST, MOST_INSERTS, Prefix, PrefixCache
+from judge.authoring.tensors import int32, int32_rows
+from judge.sandbox.protocol import TensorData, arrived
 from judge.types import Refused
 from minisgl.kvcache import create_prefix_cache
 
 
-def int32(values: list[int]) -> torch.Tensor:
-    return torch.tensor(values, dtype=torch.int32)
+def raw(values: list[int]) -> bytes:
+    return int32(values).raw
 
 
 @pytest.mark.parametrize("page_size", [1, 2, 4, 16])
@@ -28,20 +29,21 @@ def test_same_answers_as_the_radix_cache(page_size: int, seed: int) -> None:
         pages = rng.sample(range(100 * round_number, 100 * round_number + 99), len(ids) // page_size + 1)
         locations = [page * page_size + offset for page in pages for offset in range(page_size)][: len(ids)]
         held, number, places = ours.insert(int32(ids), int32(locations))
-        cached_len, handle = radix.insert_prefix(int32(ids), int32(locations))
-        assert (held, len(places)) == (cached_len, handle.cached_len)
+        cached_len, handle = radix.insert_prefix(int32(ids).torch(), int32(locations).torch())
+        assert (held, places.shape[0]) == (cached_len, handle.cached_len)
         assert number == round_number
         assert places.tolist() == handle.get_matched_indices().tolist()
     radix.check_integrity()
 
 
 def test_requests_begin_with_their_handles() -> None:
-    cache = PrefixCache(2, [([1, 2, 3, 4], [8, 9, 4, 5])], [[1, 2], []])
+    cache = PrefixCache(2, [Prefix(raw([1, 2, 3, 4]), raw([8, 9, 4, 5]))], [raw([1, 2]), b""])
     held, number, places = cache.insert(int32([1, 2, 3, 4, 7]), int32([0, 1, 2, 3, 6]))
     assert (held, number, places.tolist()) == (4, 2, [8, 9, 4, 5])
     held, number, places = cache.insert(int32([1, 2, 7, 7, 7]), int32([0, 1, 2, 3, 6]))
     assert (held, number, places.tolist()) == (2, 3, [8, 9, 2, 3])
-    assert cache.report() == [["1 2 3 4", ""], ["1 2 7 7", "2 3"]]
+    inserts = [[ids.tolist(), locations.tolist()] for ids, locations in cache.report()]
+    assert inserts == [[[1, 2, 3, 4], []], [[1, 2, 7, 7], [2, 3]]]
 
 
 @pytest.mark.parametrize(
@@ -49,8 +51,8 @@ def test_requests_begin_with_their_handles() -> None:
     [
         ([1, 2], int32([0, 1])),
         (int32([1, 2]), int32([0])),
-        (int32([1, 2]).long(), int32([0, 1])),
-        (int32([1, 2]).view(1, 2), int32([0, 1]).view(1, 2)),
+        (TensorData("int64", [2], bytes(16)), int32([0, 1])),
+        (int32_rows([[1, 2]]), int32_rows([[0, 1]])),
         (None, None),
     ],
 )

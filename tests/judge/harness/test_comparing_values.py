@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from judge.harness.compare import check_same, close, difference, same
-from judge.sandbox import Opaque, roundtrip
+from judge.sandbox import Opaque
+from judge.sandbox.protocol import arrived
 
 SAME = [
     (None, None),
@@ -62,12 +63,14 @@ DIFFERENT = [
 
 @pytest.mark.parametrize("pair", SAME, ids=repr)
 def test_the_same(pair):
+    pair = arrived(pair)
     assert same(*pair)
     assert check_same([pair[0]], [pair[1]], 1) is None
 
 
 @pytest.mark.parametrize("pair", DIFFERENT, ids=repr)
 def test_different(pair):
+    pair = arrived(pair)
     text = difference(*pair)
     assert text is not None and text["zh"] and text["en"]
     broken = check_same([pair[0]], [pair[1]], 7)
@@ -75,7 +78,7 @@ def test_different(pair):
 
 
 def test_what_cannot_travel_equals_nothing():
-    sent = roundtrip([object()])
+    sent = arrived([object()])
     assert isinstance(sent[0], Opaque)
     assert not same(sent, sent)
 

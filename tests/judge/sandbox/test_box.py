@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from judge.sandbox import Limits, Opaque, Parameter, Stopped
+from judge.sandbox.protocol import arrived
 
 DOUBLE = b"def double(x):\n    return x * 2\n"
 DRIVE = "def drive(target, case, io):\n    io.emit(target(case['x']))\n"
@@ -37,11 +38,8 @@ def test_values_go_in_and_come_back(pool, bundle):
         load(box, b"def double(x):\n    return x\n")
         for value in values:
             (emitted,) = box.case(DRIVE, {"x": value}).emitted
-            assert type(emitted) is type(value)
-            if isinstance(value, torch.Tensor):
-                assert emitted.dtype == value.dtype and torch.equal(emitted, value)
-            else:
-                assert emitted == value
+            due = arrived(value)
+            assert type(emitted) is type(due) and emitted == due
         usage = box.finish()
     assert usage.cpu_s > 0 and usage.wall_s > 0
 
@@ -77,7 +75,7 @@ class Bank:
         self.log.append((amount, tensor.tolist()))
         if amount < 0:
             raise ValueError("negative")
-        return {"left": 10 - amount, "tensor": tensor + 1}
+        return {"left": 10 - amount, "tensor": tensor.torch() + 1}
 
 
 def test_a_drive_asks_the_trusted_object_outside(pool, bundle):
@@ -94,7 +92,7 @@ def drive(target, case, io):
         load(box)
         (first, second, third) = box.case(drive, {}, bank).emitted
         box.finish()
-    assert first[0] == 7 and torch.equal(first[1], torch.full((2,), 2.0))
+    assert first[0] == 7 and first[1] == arrived(torch.full((2,), 2.0))
     assert second == {"error": "ValueError"} and third == 1
     assert bank.log == [(3, [1.0, 1.0]), (-1, [1.0])]
 

@@ -101,6 +101,7 @@ def test_a_bundle_holds_the_engine_and_the_inside_and_nothing_secret():
         "judge.sandbox.protocol",
         "judge.sandbox.importer",
         "judge.sandbox.values",
+        "judge.sandbox.tensors",
     )
     assert {name for name in judge if not name.startswith(allowed)} == {"judge", "judge.sandbox"}
     assert bundle.sources["judge"] == bundle.sources["judge.sandbox"] == ""
