@@ -42,6 +42,8 @@ class RotaryConfig:
         low, high = self.scaling.get("low_freq_factor"), self.scaling.get("high_freq_factor")
         if low is not None and high is not None and low >= high:
             raise ValueError(f"low_freq_factor {low} must be below high_freq_factor {high}")
+        if self.kind == "yarn" and self.base <= 1:
+            raise ValueError(f"rope_theta must be above 1 for YaRN, not {self.base!r}")
 
 
 @dataclass(frozen=True)
@@ -130,7 +132,8 @@ class ModelConfig:
         architecture = named[0] if isinstance(named, list) else named
         if architecture not in SUPPORTED_ARCHITECTURES:
             raise ValueError(
-                f"architecture {architecture} is not supported; supported are {', '.join(_BIAS_OF_QKV)}"
+                f"architecture {architecture} is not supported; supported are"
+                f" {', '.join(SUPPORTED_ARCHITECTURES)}"
             )
         _refuse_unsupported(config)
         try:
@@ -138,7 +141,7 @@ class ModelConfig:
             check_count("num_attention_heads", num_heads)
             check_count("hidden_size", hidden_size)
             head_dim = config.get("head_dim") or hidden_size // num_heads
-            attention_bias = _flag(config, "attention_bias")
+            attention_bias = architecture in _MAY_HAVE_BIAS and _flag(config, "attention_bias")
             return cls(
                 architecture=architecture,
                 num_layers=config["num_hidden_layers"],
@@ -152,9 +155,9 @@ class ModelConfig:
                 rotary_config=_rotary_config(config, head_dim),
                 tie_word_embeddings=_flag(config, "tie_word_embeddings"),
                 qk_norm=architecture in ("Qwen3ForCausalLM", "Qwen3MoeForCausalLM"),
-                qkv_bias=_BIAS_OF_QKV[architecture] or attention_bias,
+                qkv_bias=architecture == "Qwen2ForCausalLM" or attention_bias,
                 o_bias=attention_bias,
-                mlp_bias=_flag(config, "mlp_bias"),
+                mlp_bias=architecture == "LlamaForCausalLM" and _flag(config, "mlp_bias"),
                 dtype=_dtype(config.get("dtype") or config.get("torch_dtype")),
                 eos_token_ids=_token_ids(config.get("eos_token_id")),
                 **(_experts(config) if architecture == "Qwen3MoeForCausalLM" else {}),
@@ -194,15 +197,15 @@ _COUNTS = (
     "intermediate_size",
     "vocab_size",
 )
-# Architectures, and whether their query, key and value projections always have a bias.
-_BIAS_OF_QKV = {
-    "LlamaForCausalLM": False,
-    "MistralForCausalLM": False,
-    "Qwen2ForCausalLM": True,
-    "Qwen3ForCausalLM": False,
-    "Qwen3MoeForCausalLM": False,
-}
-SUPPORTED_ARCHITECTURES = tuple(_BIAS_OF_QKV)
+SUPPORTED_ARCHITECTURES = (
+    "LlamaForCausalLM",
+    "MistralForCausalLM",
+    "Qwen2ForCausalLM",
+    "Qwen3ForCausalLM",
+    "Qwen3MoeForCausalLM",
+)
+# Whose config says whether the projections around attention have biases. In Qwen2 all but the last have.
+_MAY_HAVE_BIAS = ("LlamaForCausalLM", "Qwen3ForCausalLM", "Qwen3MoeForCausalLM")
 
 
 def _refuse_unsupported(config: Mapping[str, Any]) -> None:
@@ -212,8 +215,11 @@ def _refuse_unsupported(config: Mapping[str, Any]) -> None:
     if config.get("quantization_config"):
         raise ValueError("quantized checkpoints are not supported; take the unquantized one")
     # Qwen configs carry a window that is switched off; Mistral's has no switch.
-    if config.get("sliding_window") and config.get("use_sliding_window", True):
-        raise ValueError(f"sliding window attention ({config['sliding_window']} tokens) is not supported")
+    window = config.get("use_sliding_window", True) and config.get("sliding_window")
+    if window or "sliding_attention" in (config.get("layer_types") or []):
+        raise ValueError(f"sliding window attention ({window or 'in some layers'}) is not supported")
+    if config.get("partial_rotary_factor") not in (None, 1.0):
+        raise ValueError("rotating only a part of each head (partial_rotary_factor) is not supported")
 
 
 def _experts(config: Mapping[str, Any]) -> dict[str, Any]:

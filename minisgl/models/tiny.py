@@ -90,6 +90,7 @@ def hf_config_dict(config: ModelConfig) -> dict[str, Any]:
         "attention_bias": config.o_bias,
         "mlp_bias": config.mlp_bias,
         "hidden_act": "silu",
+        "sliding_window": None,
         "use_sliding_window": False,
         "dtype": str(config.dtype).removeprefix("torch."),
         "eos_token_id": list(config.eos_token_ids) or None,

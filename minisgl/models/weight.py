@@ -45,6 +45,7 @@ def merge_projections(pairs: Iterable[NamedTensor]) -> Iterator[NamedTensor]:
                 joined = torch.cat([group[p] for p in _PARTS[merged]], dim=0)
             except RuntimeError as error:
                 raise ValueError(f"the parts of {full_name} do not fit together: {error}") from error
+            del group, tensor  # whoever takes the whole may need the memory of the parts
             yield full_name, joined
     if waiting:
         lacking = [f"{name} (has only {', '.join(sorted(group))})" for name, group in sorted(waiting.items())]

@@ -75,6 +75,11 @@ def test_biases() -> None:
     assert biases("Qwen2ForCausalLM", False) == (True, False)
     assert biases("LlamaForCausalLM", False) == (False, False)
     assert biases("LlamaForCausalLM", True) == (True, True)
+    assert biases("Qwen3ForCausalLM", True) == (True, True)
+    assert biases("Qwen2ForCausalLM", True) == (True, False), "transformers reads no such entry"
+    assert biases("MistralForCausalLM", True) == (False, False)
+    for architecture, expected in (("LlamaForCausalLM", True), ("Qwen3ForCausalLM", False)):
+        assert ModelConfig.from_hf(hf(architectures=[architecture], mlp_bias=True)).mlp_bias == expected
 
 
 def test_old_style_scaling() -> None:
@@ -94,6 +99,8 @@ def test_old_style_scaling() -> None:
         ({"hidden_act": "gelu"}, "gelu"),
         ({"quantization_config": {"bits": 4}}, "quantized"),
         ({"sliding_window": 4096, "use_sliding_window": True}, "sliding window"),
+        ({"layer_types": ["full_attention", "sliding_attention"]}, "sliding window"),
+        ({"partial_rotary_factor": 0.25}, "partial_rotary_factor"),
         ({"rope_parameters": {"rope_type": "longrope", "rope_theta": 1e4}}, "longrope"),
         ({"rope_parameters": {"rope_type": "llama3", "factor": 8.0}}, "low_freq_factor, high_freq_factor"),
         ({"rope_parameters": {"rope_type": "default", "partial_rotary_factor": 0.5}}, "partial_rotary"),
@@ -132,6 +139,10 @@ def test_what_cannot_be_served_is_refused(changes: dict[str, Any], message: str)
         ({"rope_parameters": {"rope_theta": -1}}, "rope_theta"),
         ({"rope_parameters": {"rope_theta": "x"}}, "rope_theta"),
         ({"rope_parameters": {"rope_type": "yarn", "factor": 0}}, "factor"),
+        (
+            {"rope_parameters": {"rope_type": "yarn", "factor": 2, "rope_theta": 1.0}},
+            "rope_theta must be above 1",
+        ),
         ({"rope_parameters": {"rope_type": "yarn", "factor": "4"}}, "factor"),
         ({"rope_parameters": {"rope_type": "yarn", "factor": float("nan")}}, "factor"),
         (

@@ -196,35 +196,6 @@ def test_unknown_architecture() -> None:
         create_model(tiny_config(architecture="MambaForCausalLM"), torch.device("cpu"), torch.float32)
 
 
-class Linear:
-    """A stand-in sublayer: a distinct map each, so that any wrong order shows."""
-
-    def __init__(self, factor: float, shift: float) -> None:
-        self.factor, self.shift = factor, shift
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return x * self.factor + self.shift
-
-
-class LinearNorm(Linear):
-    def forward(self, x: torch.Tensor, residual: torch.Tensor | None = None):
-        total = x if residual is None else x + residual
-        return super().forward(total), total
-
-
-@pytest.mark.parametrize("given", [True, False])
-def test_residual_stream(given: bool) -> None:
-    layer = DecoderLayer.__new__(DecoderLayer)
-    layer.input_layernorm, layer.self_attn = LinearNorm(2, 1), Linear(3, 2)
-    layer.post_attention_layernorm, layer.mlp = LinearNorm(5, 3), Linear(7, 4)
-    x, residual = torch.tensor([[1.0, 10.0]]), torch.tensor([[100.0, 1000.0]])
-    stream = x + residual if given else x
-    after_attention = stream + (stream * 2 + 1) * 3 + 2
-    out, new_residual = layer.forward(x, residual) if given else layer.forward(x)
-    assert torch.equal(new_residual, after_attention)
-    assert torch.equal(out, (after_attention * 5 + 3) * 7 + 4)
-
-
 def test_no_context_is_left_behind(driver) -> None:
     from minisgl.core import reset_global_ctx, set_global_ctx
 
