@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 import torch
 import transformers
+from peer_models import peer_model
 
 from minisgl.core import Batch, Req, SamplingParams, flat_positions
 from minisgl.engine import BatchSamplingArgs, Engine, EngineConfig, Sampler
 from minisgl.models.config import ModelConfig
-from minisgl.models.tiny import hf_config_dict, tiny_state_dict
+from minisgl.models.tiny import tiny_state_dict
 from minisgl.utils import align_up
 
 
@@ -112,19 +113,6 @@ class Driver:
         return [req.input_ids[req.max_device_len - req.output_len :].tolist() for req in reqs]
 
 
-def _stacked(weights: dict[str, torch.Tensor], config: ModelConfig) -> dict[str, torch.Tensor]:
-    """The weights as modules of transformers have them: a layer's experts are one tensor."""
-    result = dict(weights)
-    for layer in filter(config.has_experts, range(config.num_layers)):
-        mlp = f"model.layers.{layer}.mlp.experts"
-        gate, up, down = (
-            torch.stack([result.pop(f"{mlp}.{i}.{part}_proj.weight") for i in range(config.num_experts)])
-            for part in ("gate", "up", "down")
-        )
-        result[f"{mlp}.gate_up_proj"], result[f"{mlp}.down_proj"] = torch.cat((gate, up), dim=1), down
-    return result
-
-
 @pytest.fixture
 def driver() -> Callable[..., Driver]:
     return Driver
@@ -134,12 +122,4 @@ def driver() -> Callable[..., Driver]:
 def peer() -> Callable[[ModelConfig, dict[str, torch.Tensor]], transformers.PreTrainedModel]:
     """The model of transformers with the same weights."""
 
-    def build(config: ModelConfig, weights: dict[str, torch.Tensor]) -> transformers.PreTrainedModel:
-        settings = hf_config_dict(config)
-        hf_config = transformers.AutoConfig.for_model(settings.pop("model_type"), **settings)
-        model = transformers.AutoModelForCausalLM.from_config(hf_config).eval()
-        missing, unexpected = model.load_state_dict(_stacked(weights, config), strict=False)
-        assert not unexpected and set(missing) <= {"lm_head.weight"}
-        return model
-
-    return build
+    return peer_model

@@ -8,8 +8,9 @@ from functools import cache
 import pytest
 import torch
 import transformers
+from peer_models import peer_model
 
-from minisgl.models.tiny import hf_config_dict, tiny_config, tiny_state_dict
+from minisgl.models.tiny import tiny_config, tiny_state_dict
 
 ARCHS = ("qwen3", "qwen2", "llama")
 
@@ -23,13 +24,7 @@ def tiny_model(arch: str = "qwen3", seed: int = 0):
 
 @cache
 def reference_model(arch: str, seed: int = 0) -> transformers.PreTrainedModel:
-    config, state_dict = tiny_model(arch, seed)
-    settings = hf_config_dict(config)
-    hf_config = transformers.AutoConfig.for_model(settings.pop("model_type"), **settings)
-    model = transformers.AutoModelForCausalLM.from_config(hf_config).eval()
-    missing, unexpected = model.load_state_dict(state_dict, strict=False)
-    assert not unexpected and set(missing) <= {"lm_head.weight"}
-    return model
+    return peer_model(*tiny_model(arch, seed))
 
 
 def reference_tokens(arch: str, ids: Sequence[int], length: int, seed: int = 0) -> list[int]:

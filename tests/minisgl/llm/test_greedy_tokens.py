@@ -14,7 +14,7 @@ GREEDY = SamplingParams(max_tokens=8, ignore_eos=True)
 
 @pytest.mark.parametrize("cache_type", ["naive", "radix"])
 @pytest.mark.parametrize("page_size", [1, 4, 16])
-@pytest.mark.parametrize("arch", ["qwen3", "qwen2", "llama"])
+@pytest.mark.parametrize("arch", ["qwen3", "qwen2", "llama", "qwen3_moe"])
 def test_many_requests_at_once(arch: str, page_size: int, cache_type: str, tiny, reference) -> None:
     llm = LLM(tiny(arch), page_size=page_size, num_page_override=1024 // page_size, cache_type=cache_type)
     results = llm.generate(PROMPTS, GREEDY)
@@ -22,7 +22,7 @@ def test_many_requests_at_once(arch: str, page_size: int, cache_type: str, tiny,
     assert all(r["finish_reason"] == "length" and r["text"] == "" for r in results)
 
 
-@pytest.mark.parametrize("arch", ["qwen3", "qwen2", "llama"])
+@pytest.mark.parametrize("arch", ["qwen3", "qwen2", "llama", "mistral", "qwen3_moe"])
 def test_one_request_after_the_other(arch: str, tiny, reference) -> None:
     llm = LLM(tiny(arch), page_size=4, num_page_override=64)
     for ids in PROMPTS:
