@@ -30,7 +30,7 @@ import torch
 
 from ..env import ENV
 from ..message import BaseBackendMsg
-from ..models import ModelConfig, resolve_model
+from ..models import load_config, resolve_model
 from ..scheduler import Scheduler, SchedulerConfig
 from ..scheduler.io import wait_for_subscribers
 from ..utils import check_count
@@ -113,7 +113,7 @@ def launch_ranks(
         model_config = config.model[0]
     else:
         path = resolve_model(config.model)
-        config, model_config = replace(config, model=path), ModelConfig.from_folder(path)
+        config, model_config = replace(config, model=path), load_config(path)
     check_split(model_config, size)
     if ENV.DISABLE_OVERLAP_SCHEDULING.value:
         config = replace(config, overlap=False)
