@@ -42,14 +42,15 @@ def token_logprobs(logits: torch.Tensor, tokens: torch.Tensor, args: LogprobArgs
         logits: [B, V].
         tokens: int32 [B], as sampled; not read of requests whose logits are no numbers.
     """
-    values = logits[args.places].float().log_softmax(dim=-1)
+    scores = logits[args.places].float()
+    total = scores.logsumexp(dim=-1)
     ids = tokens[args.places].long().clamp(min=0)
-    chosen = values.gather(-1, ids[:, None]).squeeze(-1)
+    chosen = scores.gather(-1, ids[:, None]).squeeze(-1) - total
     count = min(max(n for n in args.wanted if n is not None), logits.shape[-1])
-    top = values.topk(count, dim=-1)
+    top = scores.topk(count, dim=-1)
     asked = [i for i, n in enumerate(args.wanted) if n is not None]
     places: list[int | None] = [None] * len(args.wanted)
     for row, i in enumerate(asked):
         places[i] = row
-    on_cpu = [x.to("cpu", non_blocking=True) for x in (chosen, top.indices, top.values)]
+    on_cpu = [x.to("cpu", non_blocking=True) for x in (chosen, top.indices, top.values - total[:, None])]
     return TokenLogprobs(places, args.wanted, *on_cpu)

@@ -10,6 +10,7 @@ import torch
 
 from ..core import Batch, Req
 from ..kernel import NO_TOKEN, sample_tokens
+from ..kernel.reference import CHUNK_ELEMENTS
 from .logprobs import LogprobArgs, TokenLogprobs, token_logprobs
 from .penalty import PenaltyArgs, PenaltyTable
 
@@ -25,6 +26,10 @@ class FilterArgs(NamedTuple):
     top_k: torch.Tensor  # int64 [S], the vocabulary's size where off
     top_p: torch.Tensor  # float32 [S]
     min_p: torch.Tensor  # float32 [S]
+
+    def split(self, count: int) -> list[FilterArgs]:
+        """Parts of at most `count` requests."""
+        return [FilterArgs(*part) for part in zip(*(x.split(count) for x in self), strict=True)]
 
 
 @dataclass
@@ -186,13 +191,16 @@ class Sampler:
     ) -> torch.Tensor:
         """`tokens` with those of the requests that filter drawn from what their filters leave."""
         assert args.temperatures is not None and args.uniforms is not None
-        rows, numbers = filters.rows, args.uniforms[filters.rows]
-        scores = logits[rows].float()
-        # The largest score becomes 0 before the division, which a tiny temperature would make infinite.
-        scores = (scores - scores.amax(dim=-1, keepdim=True)) / args.temperatures[rows][:, None]
-        drawn = draw_filtered(scores.softmax(dim=-1), numbers, filters, few=few)
-        drawn = drawn.to(torch.int32).where(tokens[rows] != NO_TOKEN, NO_TOKEN)
-        return tokens.index_copy(0, rows, drawn)
+        # A CPU is fastest with what fits into its cache, a GPU with all at once.
+        count = len(filters.rows) if logits.is_cuda else max(1, CHUNK_ELEMENTS // logits.shape[-1])
+        drawn = []
+        for part in filters.split(count):
+            scores = logits[part.rows].float()
+            # The largest score becomes 0 before the division, which a tiny temperature would make infinite.
+            scores = (scores - scores.amax(dim=-1, keepdim=True)) / args.temperatures[part.rows][:, None]
+            drawn.append(draw_filtered(scores.softmax(dim=-1), args.uniforms[part.rows], part, few=few))
+        valid = tokens[filters.rows] != NO_TOKEN
+        return tokens.index_copy(0, filters.rows, torch.cat(drawn).to(torch.int32).where(valid, NO_TOKEN))
 
     def _tensor(self, values: Sequence[Any], dtype: torch.dtype) -> torch.Tensor:
         return self._on_device(torch.tensor(values, dtype=dtype))
@@ -294,7 +302,7 @@ def narrow(probs: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]
     last = probs.shape[-1] - 1
     # One integer that orders by probability and then by falling id: the bits of floats that are not negative
     # are in the order of the floats.
-    keys = (probs.view(torch.int32).long() << 32) | (last - torch.arange(last + 1, device=probs.device))
+    keys = probs.view(torch.int32).long().mul_(2**32).add_(last - torch.arange(last + 1, device=probs.device))
     best = keys.topk(count, dim=-1, sorted=False).values
     ids = (last - (best & 0xFFFFFFFF)).sort(dim=-1).values
     return probs.gather(-1, ids), ids

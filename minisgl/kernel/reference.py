@@ -9,6 +9,9 @@ import torch
 import torch.nn.functional as F
 
 NO_TOKEN = -1
+# What a CPU works on at once: larger intermediate results leave its cache, and each is memory that the system
+# has to hand out anew.
+CHUNK_ELEMENTS = 2**18
 
 
 def store_cache(
@@ -69,6 +72,10 @@ def silu_and_mul(x: torch.Tensor) -> torch.Tensor:
 
 
 def sample_tokens(logits: torch.Tensor, temperatures: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
+    rows = max(1, CHUNK_ELEMENTS // logits.shape[-1])
+    if len(logits) > rows and not logits.is_cuda:
+        parts = zip(logits.split(rows), temperatures.split(rows), uniforms.split(rows), strict=True)
+        return torch.cat([sample_tokens(*part) for part in parts])
     largest, greedy = logits.max(dim=-1)
     # The largest score becomes 0 before the division, which a tiny temperature would make infinite.
     scores = (logits.float() - largest.float()[:, None]) / temperatures[:, None]

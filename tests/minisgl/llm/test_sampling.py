@@ -10,8 +10,11 @@ import torch
 import transformers
 
 from minisgl.core import SamplingParams
+from minisgl.engine import NO_TOKEN, Sampler
 from minisgl.llm import LLM, Generation
-from minisgl.models.tiny import prompt, tiny_config
+from minisgl.message import UserMsg
+from minisgl.models.tiny import hf_config_dict, prompt, tiny_config
+from minisgl.utils import trace
 
 ARCHS = ("qwen3", "qwen2", "llama")
 
@@ -21,8 +24,6 @@ def make(tiny, arch: str = "qwen3", **settings) -> LLM:
 
 
 def peer(arch: str, tiny) -> transformers.PreTrainedModel:
-    from minisgl.models.tiny import hf_config_dict
-
     config, state_dict = tiny(arch)
     settings = hf_config_dict(config)
     hf_config = transformers.AutoConfig.for_model(settings.pop("model_type"), **settings)
@@ -193,3 +194,65 @@ def test_stop_strings_need_a_tokenizer(tiny) -> None:
     with pytest.raises(ValueError, match="stop strings need a tokenizer"):
         llm.generate([[1]], SamplingParams(stop=("x",)))
     assert llm.generate([[1]], SamplingParams(max_tokens=1))[0]["text"] == ""
+
+
+MODES = {
+    "chunked": {"max_extend_tokens": 7},
+    "overlap": {"overlap": True},
+    "mixed": {"mixed": True, "max_extend_tokens": 16},
+    "overlap, mixed, chunked, graph": {
+        "overlap": True,
+        "mixed": True,
+        "max_extend_tokens": 9,
+        "emulate_graph": True,
+    },
+    "retracted": {"admission": "optimistic", "num_page_override": 64, "watermark": 0},
+    "retracted under overlap": {"admission": "optimistic", "num_page_override": 64, "overlap": True},
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_no_way_of_scheduling_changes_what_a_seed_writes(mode: str, tiny) -> None:
+    """Nor what penalties count, nor which log-probabilities are reported."""
+    kinds = [replace(params, max_tokens=24, logprobs=2) for params in KINDS.values()]
+    prompts = [prompt(i, 6 + 5 * i) for i in range(4)]
+    expected = make(tiny).generate(prompts, kinds)
+    with trace.recording(trace.Recorder()) as recorder:
+        results = make(tiny, **MODES[mode]).generate(prompts, kinds)
+    assert bool(recorder.of_type("retract")) == mode.startswith("retracted")
+    assert tokens_of(results) == tokens_of(expected)
+    for result, other in zip(results, expected, strict=True):
+        for entry, same in zip(result["logprobs"] or [], other["logprobs"] or [], strict=True):
+            assert entry["token_id"] == same["token_id"]
+            assert entry["logprob"] == pytest.approx(same["logprob"], abs=1e-4)
+
+
+@pytest.mark.parametrize("overlap", [False, True])
+def test_logits_that_are_no_numbers_end_one_request(overlap: bool, tiny) -> None:
+    """The others of its batch go on, and nothing of it is found in the cache later."""
+    llm = make(tiny, overlap=overlap)
+    expected = tokens_of(llm.generate([prompt(0, 5), prompt(1, 6), prompt(2, 7)], SAMPLED))
+    llm, sample, step = make(tiny, overlap=overlap), Sampler.sample, 0
+
+    def failing(self, logits, args, tokens=None):
+        nonlocal step
+        step += 1
+        if step == 4:
+            logits = logits.clone()
+            logits[1] = float("nan")
+        return sample(self, logits, args, tokens)
+
+    llm.engine.sampler.sample = failing.__get__(llm.engine.sampler)  # type: ignore[method-assign]
+    for uid in range(3):
+        llm.inbox.append(UserMsg(uid, torch.tensor(prompt(uid, 5 + uid), dtype=torch.int32), SAMPLED))
+    data = None
+    while llm.is_busy:
+        data = llm.step(data)
+    llm.run_when_idle()
+    msgs = {uid: [msg for msg in llm.outbox if msg.uid == uid] for uid in range(3)}
+    for uid in (0, 2):
+        assert [msg.next_token for msg in msgs[uid]] == expected[uid]
+    *before, last = msgs[1]
+    assert [msg.next_token for msg in before] == expected[1][:3]
+    assert (last.next_token, last.finished, last.finish_reason) == (NO_TOKEN, True, "error")
+    assert last.error is not None and "not finite" in last.error

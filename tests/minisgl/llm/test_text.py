@@ -89,8 +89,9 @@ def test_the_bundled_model_writes_what_transformers_writes(page_size: int, cache
         assert result["text"] == llm.tokenizer.decode(result["token_ids"])
 
 
-def test_a_stop_string_ends_the_text_before_it(folder: Path) -> None:
-    llm = LLM(folder, num_page_override=256)
+@pytest.mark.parametrize("overlap", [False, True])
+def test_a_stop_string_ends_the_text_before_it(overlap: bool, folder: Path) -> None:
+    llm = LLM(folder, num_page_override=256, overlap=overlap)
     params = SamplingParams(max_tokens=40, ignore_eos=True, temperature=1.0, seed=4)
     prompts = [[65, 66, 67], [68, 69], [70]]
     full = llm.generate(prompts, params)
