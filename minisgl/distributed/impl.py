@@ -85,7 +85,7 @@ def join_group(info: DistributedInfo, meeting_point: Path, device: torch.device)
     import torch.distributed as dist
 
     on_gpu = device.type == "cuda"
-    with _loopback_only(), _same_excepthook():
+    with _environment(**_settings()), _same_excepthook():
         dist.init_process_group(
             "cpu:gloo,cuda:nccl" if on_gpu else "gloo",
             store=dist.FileStore(str(meeting_point), info.size),
@@ -96,20 +96,22 @@ def join_group(info: DistributedInfo, meeting_point: Path, device: torch.device)
         )
 
 
-def leave_group(*, abort: bool = False) -> None:
-    """Take no part any more; nothing happens when this process is in no group.
+def break_off() -> None:
+    """Let the GPU's sums end that wait for a rank which has died, and with them whoever waits for the GPU.
 
-    Args:
-        abort: break off what is still running, as when another rank has died: its GPU kernels would wait
-            for it for ever.
+    May be called in any thread. Only `leave_group` makes sense afterwards.
     """
     import torch.distributed as dist
 
-    if not in_group():
-        return
-    if abort:
-        dist.distributed_c10d._abort_process_group()
-    else:
+    if dist.is_initialized() and dist.group.WORLD is not None:
+        dist.group.WORLD._get_backend(torch.device("cuda")).abort()
+
+
+def leave_group() -> None:
+    """Take no part any more; nothing happens when this process is in no group."""
+    import torch.distributed as dist
+
+    if in_group():
         dist.destroy_process_group()
 
 
@@ -156,15 +158,26 @@ def _same_excepthook() -> Iterator[None]:
         sys.excepthook = before
 
 
+def _settings() -> dict[str, str]:
+    """Environment variables for torch.distributed."""
+    settings = {
+        # When a rank has died, NCCL's watchdog would end this process, too, which may be the user's; and when
+        # a debugger has stopped this process for long. `launch` watches over ranks.
+        "TORCH_NCCL_ASYNC_ERROR_HANDLING": "0",
+        "TORCH_NCCL_ENABLE_MONITORING": "0",
+    }
+    if Path("/sys/class/net/lo").exists():  # all ranks are here: listen where no other machine gets to
+        settings["GLOO_SOCKET_IFNAME"] = "lo"
+    return settings
+
+
 @contextmanager
-def _loopback_only() -> Iterator[None]:
-    """Let the ranks, which are all on this machine, listen where no other machine reaches them."""
-    name = "GLOO_SOCKET_IFNAME"
-    if name in os.environ or not Path("/sys/class/net/lo").exists():
-        yield
-        return
-    os.environ[name] = "lo"
+def _environment(**settings: str) -> Iterator[None]:
+    """Set environment variables that the user has not set, for the time of the block."""
+    added = settings.keys() - os.environ.keys()
+    os.environ.update({name: settings[name] for name in added})
     try:
         yield
     finally:
-        del os.environ[name]
+        for name in added:
+            del os.environ[name]

@@ -34,9 +34,10 @@ from ..models import load_config, resolve_model
 from ..scheduler import Scheduler, SchedulerConfig
 from ..scheduler.io import wait_for_subscribers
 from ..utils import check_count
-from .impl import PeerLostError, in_group, join_group, leave_group
+from .impl import PeerLostError, break_off, in_group, join_group, leave_group
 from .info import DistributedInfo, check_split, rank_device
 
+_WEIGHTS = "weights.pt"
 _GRACE_S = 5.0  # within this time, whoever has lost contact learns from whom and why
 _LONGEST_FOLDER = 80  # the path of a socket has at most 107 bytes
 # A rank's whole program. What it is told comes through its standard input, which stays open: its end means
@@ -49,6 +50,7 @@ rank_main(int(sys.argv[1]))
 """
 
 _stuck = False  # whether a thread of this process waits for ever for ranks that have died
+_leaving: threading.Thread | None = None  # takes this process out of its last group
 
 
 class RankError(RuntimeError):
@@ -121,6 +123,8 @@ def launch_ranks(
         raise ValueError(f"{size} ranks need a GPU each, but torch finds {torch.cuda.device_count()} here")
     if _stuck:
         raise RuntimeError("a rank died while ranks met: torch.distributed is stuck, start a new process")
+    if _leaving is not None:
+        _leaving.join(2 * _GRACE_S)
     if in_group():
         raise RuntimeError(
             "this process has a model of several ranks already (or uses torch.distributed for something"
@@ -169,6 +173,7 @@ class RankGroup:
     def wait_ready(self) -> None:
         """Wait until all ranks have loaded their model. RankError when one has failed."""
         self._wait_for_state("ready")
+        (self._folder / _WEIGHTS).unlink(missing_ok=True)
 
     def check(self) -> None:
         """RankError when a rank has failed."""
@@ -206,11 +211,19 @@ class RankGroup:
         for each in self._processes.values():
             each.wait()
             assert each.stdin is not None
-            each.stdin.close()
+            with suppress(BrokenPipeError):
+                each.stdin.close()
         self.queue.stop()
-        if self._joined:
-            leave_group(abort=self._device.type == "cuda")
         shutil.rmtree(self._folder, ignore_errors=True)
+        if not self._joined:
+            return
+        if self._device.type == "cpu":
+            leave_group()
+            return
+        # In a thread: NCCL lets go when the last graph is gone that holds some of it.
+        global _leaving
+        _leaving = threading.Thread(target=_leave_broken_group, daemon=True, name="rank leave")
+        _leaving.start()
 
     def _start(
         self, config: SchedulerConfig, size: int, initializer: Callable[[], None] | None
@@ -218,7 +231,7 @@ class RankGroup:
         """Start the processes. Returns where each will report."""
         state_dict = None
         if isinstance(config.model, tuple):  # through a file, which the ranks map: no copy for each of them
-            state_dict = self._folder / "weights.pt"
+            state_dict = self._folder / _WEIGHTS
             torch.save(config.model[1], state_dict)
             config = replace(config, model=(config.model[0], {}))
         reports: dict[Connection, int] = {}
@@ -341,8 +354,8 @@ class RankGroup:
             self._changed.notify_all()
         for each in self._processes.values():
             each.kill()
-        if self._device.type == "cuda":  # kernels that wait for the rank end, and with them rank 0's waiting
-            leave_group(abort=True)
+        if self._device.type == "cuda":
+            break_off()
         if self._on_failure is not None:
             self._on_failure(failure)
 
@@ -386,7 +399,8 @@ def _run_rank(start: _Start, reports: Connection) -> None:
     join_group(config.tp_info, start.folder / "meeting", device)
     queue = ZmqSubQueue(_address(start.folder), create=False, decoder=BaseBackendMsg.decoder)
     if start.state_dict is not None and isinstance(config.model, tuple):
-        config = replace(config, model=(config.model[0], torch.load(start.state_dict, mmap=True)))
+        weights = torch.load(start.state_dict, map_location="cpu", mmap=True)
+        config = replace(config, model=(config.model[0], weights))
     scheduler = Scheduler(config, recv_from_rank0=queue)
     reports.send(_Report("ready"))
     scheduler.run_forever()
@@ -397,6 +411,11 @@ def _end_with_rank0(folder: Path) -> None:
     sys.stdin.buffer.read()
     shutil.rmtree(folder, ignore_errors=True)
     os._exit(1)
+
+
+def _leave_broken_group() -> None:
+    break_off()  # the others cannot take leave any more
+    leave_group()
 
 
 def _private_folder() -> Path:

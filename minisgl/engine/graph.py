@@ -94,7 +94,9 @@ class CapturedGraph:
         run(batch)  # compiles kernels and allocates workspaces, which must not be recorded
         torch.cuda.synchronize()
         self._graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self._graph, pool=pool, stream=stream):
+        # Other threads may ask the GPU something meanwhile: with several ranks, NCCL's does.
+        errors = "thread_local"
+        with torch.cuda.graph(self._graph, pool=pool, stream=stream, capture_error_mode=errors):
             self.output = run(batch)
 
     def replay(self) -> None:

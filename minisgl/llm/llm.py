@@ -125,9 +125,17 @@ class LLM(Scheduler):
         """Release the model and its memory. RuntimeError while `generate` runs."""
         if self._is_generating:
             raise RuntimeError("generate is running: shut down when it has returned")
+        try:
+            super().shutdown()
+        finally:
+            if self._ranks is not None:
+                self._ranks.close()
+
+    def reset(self) -> None:
+        """Drop all requests and cached prefixes. RuntimeError with several ranks: they would disagree."""
         if self._ranks is not None:
-            self._ranks.close()
-        super().shutdown()
+            raise RuntimeError("an LLM of several ranks cannot be reset: make a new one")
+        super().reset()
 
     def _run(
         self, msgs: list[UserMsg], outputs: dict[int, Output], on_token: Callable[[int, int], None] | None
