@@ -37,5 +37,5 @@ def qkv_rows(llm: LLM) -> int:
     return len(weights["model.layers.0.self_attn.qkv_proj.weight"])
 
 
-if __name__ == "__main__":  # needed: the other rank is a process that imports this file
+if __name__ == "__main__":
     main()
