@@ -219,8 +219,9 @@ class Engine:
     @torch.inference_mode()
     def _make_graph_runner(self, config: EngineConfig) -> GraphRunner:
         on_cuda = self.device.type == "cuda"
+        can_capture = on_cuda and (self.ctx.moe_backend.can_capture or not self.model_config.is_moe)
         sizes: Sequence[int] = ()
-        if config.cuda_graph_max_bs != 0 and (on_cuda or config.emulate_graph):
+        if config.cuda_graph_max_bs != 0 and (can_capture or config.emulate_graph):
             largest = config.cuda_graph_max_bs or (_MAX_GRAPH_BS if on_cuda else config.max_running_req)
             sizes = config.cuda_graph_bs or choose_graph_sizes(min(largest, config.max_running_req))
         return GraphRunner(

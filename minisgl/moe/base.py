@@ -30,6 +30,11 @@ def select_experts(logits: torch.Tensor, top_k: int, renormalize: bool) -> tuple
 class BaseMoeBackend(ABC):
     """Sends tokens through their experts."""
 
+    @property
+    @abstractmethod
+    def can_capture(self) -> bool:
+        """Whether a CUDA graph may capture `forward`: it never waits for a number from the device."""
+
     @abstractmethod
     def forward(
         self,

@@ -46,13 +46,16 @@ def moe_align_block_size(
     return sorted_ids, expert_ids, torch.tensor([len(sorted_ids)], dtype=torch.int32, device=flat.device)
 
 
+BLOCK_SIZES = (16, 32, 64, 128)  # what tensor cores multiply at once, and what registers hold
+
+
 def pick_block_size(num_pairs: int, num_experts: int) -> int:
-    """Pairs a block: what an expert gets on average, within what tensor cores multiply at once.
+    """Pairs a block: what an expert gets on average.
 
     Larger blocks read weights less often, smaller ones compute less padding.
     """
     average = cdiv(num_pairs, num_experts)
-    return next(size for size in (16, 32, 64, 128) if average <= size or size == 128)
+    return next((size for size in BLOCK_SIZES if average <= size), BLOCK_SIZES[-1])
 
 
 class FusedMoe(BaseMoeBackend):
@@ -61,6 +64,13 @@ class FusedMoe(BaseMoeBackend):
     On the CPU the same blocks are multiplied one after another, in Triton's interpreter if `TRITON_INTERPRET`
     is 1, else in torch.
     """
+
+    def __init__(self) -> None:
+        self._warm: set[tuple[torch.Size, torch.dtype]] = set()  # of which kernels are compiled
+
+    @property
+    def can_capture(self) -> bool:
+        return ENV.KERNELS.value == "auto"
 
     def forward(
         self,
@@ -76,6 +86,9 @@ class FusedMoe(BaseMoeBackend):
             from ..kernel.triton import fused_moe
 
             weights, ids = fused_moe.topk_softmax(gating_output, topk, renormalize)
+            if (w1.shape, w1.dtype) not in self._warm:
+                self._warm.add((w1.shape, w1.dtype))
+                _compile(hidden_states[:1], w1, w2, weights[:1], ids[:1])
             blocks = fused_moe.align_blocks(ids, block_size, len(w1))
             return fused_moe.fused_experts(hidden_states, w1, w2, weights, *blocks, block_size)
         weights, ids = select_experts(gating_output, topk, renormalize)
@@ -85,6 +98,17 @@ class FusedMoe(BaseMoeBackend):
 
             return fused_moe.fused_experts(hidden_states, w1, w2, weights, *blocks, block_size)
         return _experts_by_blocks(hidden_states, w1, w2, weights, *blocks, block_size)
+
+
+def _compile(
+    x: torch.Tensor, w1: torch.Tensor, w2: torch.Tensor, weights: torch.Tensor, ids: torch.Tensor
+) -> None:
+    """Compile the kernels for all sizes of blocks now: no user is to wait for it at the first long prompt."""
+    from ..kernel.triton import fused_moe
+
+    for block_size in BLOCK_SIZES:
+        blocks = fused_moe.align_blocks(ids, block_size, len(w1))
+        fused_moe.fused_experts(x, w1, w2, weights, *blocks, block_size)
 
 
 def _is_interpreted(x: torch.Tensor) -> bool:

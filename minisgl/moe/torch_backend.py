@@ -12,6 +12,8 @@ from .base import BaseMoeBackend, select_experts
 class TorchMoe(BaseMoeBackend):
     """One expert after another, each on its tokens. Which experts are needed is decided on the CPU."""
 
+    can_capture = False
+
     def forward(
         self,
         hidden_states: torch.Tensor,

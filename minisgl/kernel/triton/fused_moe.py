@@ -1,4 +1,3 @@
-# mypy: disable-error-code="no-untyped-def"
 """Experts as grouped products.
 
 Why: one product an expert would be hundreds of launches a layer, and only the GPU knows which are needed.
@@ -14,6 +13,8 @@ import triton
 import triton.language as tl
 
 from ...utils import cdiv
+
+_MANY_PROGRAMS = 264  # two for each processor of an H100 or H200
 
 
 @triton.jit
@@ -51,7 +52,7 @@ def topk_softmax_kernel(
     tl.store(ids + row * TOP_K + slots, chosen_ids, mask=slots < TOP_K)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["num_pairs"])  # else it is compiled again for other numbers
 def align_kernel(
     ids,
     sorted_ids,
@@ -92,7 +93,7 @@ def align_kernel(
     tl.store(sorted_ids + first + padding, num_pairs, mask=padding < own_padded)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["num_pairs"])  # else it is compiled again for other numbers
 def gate_up_kernel(
     x,
     w,
@@ -141,7 +142,7 @@ def gate_up_kernel(
     tl.store(target, result.to(out.dtype.element_ty), mask=real[:, None] & (columns < size)[None, :])
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["num_pairs"])  # else it is compiled again for other numbers
 def down_kernel(
     x,
     w,
@@ -228,7 +229,7 @@ def align_blocks(
         num_experts,
         BLOCK_SIZE=block_size,
         BINS=triton.next_power_of_2(num_experts + 1),
-        CHUNK=min(1024, max(32, triton.next_power_of_2(num_pairs))),
+        CHUNK=1024,
         num_warps=4,
     )
     return sorted_ids, expert_ids, num_post_pad
@@ -260,18 +261,18 @@ def fused_experts(
     num_tokens, top_k = weights.shape
     hidden_size, size = w2.shape[1:]
     num_pairs, num_blocks = num_tokens * top_k, len(expert_ids)
-    block_n, block_k = (64, 128) if block_size <= 32 else (128, 64)
+    block_k = 128 if block_size <= 32 else 64
     if x.dtype == torch.float32:  # twice the bytes must fit into the same shared memory
-        block_n, block_k = 64, 32
+        block_k = 32
     settings = {
         "BLOCK_M": block_size,
-        "BLOCK_N": block_n,
         "BLOCK_K": block_k,
         # Products of float32 are not cut to the 10 bits of TF32.
         "PRECISION": "ieee" if x.dtype == torch.float32 else "tf32",
         "num_warps": 4 if block_size <= 64 else 8,
         "num_stages": 3,
     }
+    block_n = _columns(size, num_blocks, block_size, x.dtype)
     inner = x.new_empty((num_pairs, size))
     gate_up_kernel[(num_blocks, cdiv(size, block_n))](
         x,
@@ -285,8 +286,10 @@ def fused_experts(
         hidden_size,
         size,
         *w1.stride(),
+        BLOCK_N=block_n,
         **settings,
     )
+    block_n = _columns(hidden_size, num_blocks, block_size, x.dtype)
     out = x.new_empty((num_pairs, hidden_size))
     down_kernel[(num_blocks, cdiv(hidden_size, block_n))](
         inner,
@@ -300,6 +303,13 @@ def fused_experts(
         size,
         hidden_size,
         *w2.stride(),
+        BLOCK_N=block_n,
         **settings,
     )
     return out.view(num_tokens, top_k, hidden_size).sum(dim=1)
+
+
+def _columns(size: int, num_blocks: int, block_size: int, dtype: torch.dtype) -> int:
+    """Columns a program: many, so that tokens are read seldom, but not so many that processors are idle."""
+    columns = 64 if block_size <= 32 or dtype == torch.float32 else 128
+    return columns if num_blocks * cdiv(size, columns) >= _MANY_PROGRAMS else 32

@@ -14,12 +14,14 @@ from gguf import GGMLQuantizationType as Kind
 from gguf_files import permute, tokenizer_fields, write_gguf
 
 from minisgl.core import SamplingParams
+from minisgl.distributed import DistributedInfo
 from minisgl.engine import Engine, EngineConfig
 from minisgl.llm import LLM
 from minisgl.models import load_config
 from minisgl.models.config import ModelConfig, RotaryConfig
 from minisgl.models.gguf import iter_gguf, unpermute
 from minisgl.models.tiny import prompt, tiny_config, tiny_state_dict
+from minisgl.models.weight import load_weights
 
 CPU = torch.device("cpu")
 YARN = RotaryConfig(
@@ -69,6 +71,20 @@ def test_the_model_is_the_one_that_was_written(name: str, tmp_path: Path) -> Non
     engine = load(path)
     assert engine.model_config == config and engine.model_path == path
     assert same_weights(engine, config, weights)
+
+
+@pytest.mark.parametrize("arch", ["llama", "qwen3_moe"])
+def test_a_rank_takes_its_share(arch: str, tmp_path: Path) -> None:
+    config, path = tiny_config(arch), tmp_path / "m.gguf"
+    weights = tiny_state_dict(config, seed=1)
+    write_gguf(path, config, weights)
+    for rank in (0, 1):
+        share = {"num_experts": config.num_experts, "num_kv_heads": 2, "tp_info": DistributedInfo(rank, 2)}
+        ours, expected = (
+            dict(load_weights(source, CPU, torch.float32, **share)) for source in (path, weights)
+        )
+        assert ours.keys() == expected.keys()
+        assert all(torch.equal(ours[name], expected[name]) for name in ours)
 
 
 @pytest.mark.parametrize("arch", ["llama", "qwen2", "qwen3", "qwen3_moe"])

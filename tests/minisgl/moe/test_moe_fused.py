@@ -175,6 +175,12 @@ def test_a_token_that_is_no_number_harms_no_other() -> None:
     assert torch.equal(ours[others], clean[others]) and ours[2].isnan().all()
 
 
+def test_who_can_be_captured(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert FusedMoe().can_capture and not TorchMoe().can_capture
+    monkeypatch.setattr(ENV.KERNELS, "value", "torch")
+    assert not FusedMoe().can_capture
+
+
 def test_block_sizes() -> None:
     assert [pick_block_size(pairs, 8) for pairs in (1, 128, 129, 257, 513, 10**6)] == [
         16,

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 import torch
 
+from minisgl.core import SamplingParams
 from minisgl.kernel.triton import fused_moe
-from minisgl.models.tiny import prompt, tiny_config
+from minisgl.llm import LLM
+from minisgl.models.tiny import prompt, tiny_config, tiny_state_dict
 from minisgl.moe import TorchMoe, select_experts
 from minisgl.moe.fused import FusedMoe, moe_align_block_size
 
@@ -78,10 +80,26 @@ def test_a_captured_graph_follows_the_routing() -> None:
         assert torch.equal(out, backend.forward(**given, topk=4, renormalize=True))
 
 
+@pytest.mark.parametrize("moe_backend", ["auto", "torch"])
 @pytest.mark.parametrize("page_size", [1, 16])
-def test_tokens_equal_those_of_the_cpu(page_size: int, driver) -> None:
+def test_tokens_equal_those_of_the_cpu(page_size: int, moe_backend: str) -> None:
+    """Through graphs with the fused backend, without with the other, which cannot be captured."""
+    config = tiny_config("qwen3_moe")
+    weights = tiny_state_dict(config, seed=0)
+    prompts = [prompt(0, 5), prompt(1, 20), prompt(2, 4)]
     tokens = []
-    for device in ("cpu", "cuda"):
-        run = driver(tiny_config("qwen3_moe"), page_size, device=device, dtype=torch.float32)
-        tokens.append(run.generate([run.start(prompt(0, 5), new=8), run.start(prompt(1, 20), new=8)]))
+    for settings in ({"device": "cpu"}, {"device": "cuda", "moe_backend": moe_backend}):
+        llm = LLM(
+            (config, weights),
+            dtype=torch.float32,
+            page_size=page_size,
+            num_page_override=256 // page_size,
+            max_running_req=4,
+            **settings,
+        )
+        if settings["device"] == "cuda":
+            assert bool(llm.engine.graph_runner.graph_bs_list) == (moe_backend == "auto")
+        results = llm.generate(prompts, SamplingParams(max_tokens=8, ignore_eos=True))
+        tokens.append([result["token_ids"] for result in results])
+        llm.shutdown()
     assert tokens[0] == tokens[1]
