@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import zip_longest
-from typing import Any
+from queue import SimpleQueue
+from threading import Thread
+from typing import Any, Self
 
 from judge.engine_result import Malformed, ProgramResult, parse_result
+from judge.engine_tier import CPU, EngineSettings, Tier
 from judge.exercises import Exercise
 from judge.harness.local import TrustedFault
 from judge.i18n import LANGS
 from judge.jobs import QUESTIONS, chat
-from judge.sandbox import ENGINE_LIMITS, Box, Pool, Stopped, make_bundle
+from judge.sandbox import Box, Stopped, make_bundle
 from judge.types import EngineJob, Verdict
 from minisgl.models import resolve_model
 from minisgl.models.locate import BUNDLED
@@ -29,13 +34,20 @@ _TEXT_TOKENS = 32
 
 
 @dataclass(frozen=True)
+class Answer:
+    """What a job gives with the reference, in ``seconds`` of CPU."""
+
+    result: ProgramResult
+    seconds: float
+
+
+@dataclass(frozen=True)
 class Planned:
-    """A job, and what it gives with the reference in ``seconds`` of CPU; ``prompts`` where text is shown."""
+    """A job, and the reference's answer, which may still be on its way; ``prompts`` where text is shown."""
 
     name: str
     job: dict[str, Any]
-    expected: ProgramResult
-    seconds: float
+    answer: Future[Answer]
     prompts: tuple[str, ...] = ()
 
     @property
@@ -43,14 +55,63 @@ class Planned:
         return int(self.job["settings"]["page_size"])
 
 
-def plan(exercise: Exercise, pool: Pool, seed: bytes) -> list[Planned]:
-    """Run all jobs with the reference in a box of its own; the text job comes last.
+class Reference:
+    """All jobs with the reference, in a box of its own; the text job comes last.
 
-    A seed of T0 that leaves a token undecided is drawn again. Raises TrustedFault when the reference does not
-    get through, Stopped (SE) when the box fails.
+    A context manager. By default the jobs run as they are asked for. ``go_beside`` runs them in a thread, and
+    ``finish`` runs all of them now and gives the box back.
     """
-    try:
-        with pool.box(make_bundle(None), ENGINE_LIMITS) as box:
+
+    def __init__(self, exercise: Exercise, tier: Tier, seed: bytes) -> None:
+        """Wait for a box. Raises Stopped (SE) when the sandbox fails."""
+        self.count = len(exercise.hidden.make_jobs()) + 1
+        self._exercise, self._on, self._seed = exercise, tier.on, seed
+        self._box = tier.pool.box(make_bundle(None), tier.limits)
+        self._ready: Iterable[Planned] = self._jobs()
+        self._thread: Thread | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._thread is not None:
+            self._box.kill()
+            self._thread.join()
+        self._box.close()
+
+    def __iter__(self) -> Iterator[Planned]:
+        """Job by job. Raises TrustedFault when the reference does not get through, Stopped (SE)."""
+        return iter(self._ready)
+
+    def finish(self) -> None:
+        """Run all of them now. Raises as iterating does."""
+        self._ready = list(self._jobs())
+
+    def go_beside(self) -> None:
+        """Run them in a thread, while others work."""
+        queue: SimpleQueue[Planned | Exception | None] = SimpleQueue()
+
+        def work() -> None:
+            try:
+                for planned in self._jobs():
+                    queue.put(planned)
+                queue.put(None)
+            except Exception as error:  # raised where the jobs are taken
+                queue.put(error)
+
+        def take() -> Iterator[Planned]:
+            while (item := queue.get()) is not None:
+                if isinstance(item, Exception):
+                    raise item
+                yield item
+
+        self._ready = take()
+        self._thread = Thread(target=work, daemon=True)
+        self._thread.start()
+
+    def _jobs(self) -> Iterator[Planned]:
+        exercise, box = self._exercise, self._box
+        try:
             if exercise.place == "adapter":
                 box.load(
                     exercise.solution.encode(),
@@ -58,15 +119,44 @@ def plan(exercise: Exercise, pool: Pool, seed: bytes) -> list[Planned]:
                     target=exercise.name,
                     kind=exercise.kind,
                 )
-            planned = [_drawn(exercise, box, job, seed) for job in exercise.hidden.make_jobs()]
+            for job in exercise.hidden.make_jobs():
+                yield self._drawn(job)
             asked = questions(exercise)
-            planned.append(_run("text", _text_job(exercise, asked), box, tuple(text for _, text in asked)))
-            box.finish()
-            return planned
-    except Stopped as stopped:
-        if stopped.verdict is Verdict.SE:
-            raise
-        raise TrustedFault(f"{exercise.key}: the reference in the engine: {stopped}") from stopped
+            text = text_job(exercise, asked, self._on)
+            answer: Future[Answer] = Future()
+            yield Planned("text", text, answer, tuple(text for _, text in asked))
+            try:
+                answer.set_result(_run("text", text, box))
+                box.finish()
+            except (Stopped, TrustedFault) as error:
+                answer.set_exception(self._fault(error))
+        except Stopped as stopped:
+            raise self._fault(stopped) from stopped
+
+    def _fault(self, error: Stopped | TrustedFault) -> Stopped | TrustedFault:
+        """Ours, however it ended."""
+        if isinstance(error, Stopped) and error.verdict is not Verdict.SE:
+            return TrustedFault(f"{self._exercise.key}: the reference in the engine: {error}")
+        return error
+
+    def _drawn(self, engine_job: EngineJob) -> Planned:
+        """The job on a T0 whose seed leaves no token undecided; else another seed is drawn."""
+        for attempt in range(_REDRAWS):
+            label = f"{engine_job.name} {attempt}".encode()
+            tiny_seed = int.from_bytes(hashlib.sha256(self._seed + label).digest()[:4], "big")
+            job = tiny_job(self._exercise, engine_job, tiny_seed, self._on)
+            answer = _run(engine_job.name, {**job, "margins": self._on.exact}, self._box)
+            if self._is_decided(job, answer):
+                done: Future[Answer] = Future()
+                done.set_result(answer)
+                return Planned(engine_job.name, job, done)
+        problem = f"{_REDRAWS} seeds leave a token of job {engine_job.name!r} undecided"
+        raise TrustedFault(f"{self._exercise.key}: {problem}")
+
+    def _is_decided(self, job: dict[str, Any], answer: Answer) -> bool:
+        if self._on.exact:
+            return answer.result.margin >= LEAST_MARGIN
+        return _run("again", job, self._box).result.tokens == answer.result.tokens
 
 
 @lru_cache(maxsize=1)
@@ -82,17 +172,7 @@ def questions(exercise: Exercise) -> list[tuple[str, str]]:
     return [(lang, asked) for turn in turns for lang, asked in zip(LANGS, turn, strict=True) if asked]
 
 
-def _drawn(exercise: Exercise, box: Box, engine_job: EngineJob, seed: bytes) -> Planned:
-    for attempt in range(_REDRAWS):
-        label = f"{engine_job.name} {attempt}".encode()
-        tiny_seed = int.from_bytes(hashlib.sha256(seed + label).digest()[:4], "big")
-        planned = _run(engine_job.name, tiny_job(exercise, engine_job, tiny_seed, margins=True), box)
-        if planned.expected.margin >= LEAST_MARGIN:
-            return Planned(planned.name, {**planned.job, "margins": False}, planned.expected, planned.seconds)
-    raise TrustedFault(f"{exercise.key}: {_REDRAWS} seeds leave a token of job {engine_job.name!r} undecided")
-
-
-def _run(name: str, job: dict[str, Any], box: Box, prompts: tuple[str, ...] = ()) -> Planned:
+def _run(name: str, job: dict[str, Any], box: Box) -> Answer:
     start = box.cpu_s
     answer = box.engine(job, lambda event: None)
     seconds = box.cpu_s - start
@@ -104,10 +184,10 @@ def _run(name: str, job: dict[str, Any], box: Box, prompts: tuple[str, ...] = ()
         raise TrustedFault(f"job {name!r}: the reference is refused: {result.text['en']}")
     if not result.balanced(job["settings"]["page_size"]):
         raise TrustedFault(f"job {name!r}: pages do not balance with the reference: {result.integrity}")
-    return Planned(name, job, result, seconds, prompts)
+    return Answer(result, seconds)
 
 
-def tiny_job(exercise: Exercise, job: EngineJob, tiny_seed: int, *, margins: bool = False) -> dict[str, Any]:
+def tiny_job(exercise: Exercise, job: EngineJob, tiny_seed: int, on: EngineSettings = CPU) -> dict[str, Any]:
     """The job as the engine program takes it, on the T0 of this seed."""
     settings = {
         "page_size": job.page_size,
@@ -118,10 +198,11 @@ def tiny_job(exercise: Exercise, job: EngineJob, tiny_seed: int, *, margins: boo
         "max_extend_tokens": job.max_extend_tokens,
     }
     sampling = {"temperature": 0.0, "ignore_eos": True, "max_tokens": job.max_tokens}
-    return _job(exercise, {"tiny_seed": tiny_seed}, job.calls, sampling, settings, margins=margins)
+    model = {"tiny_seed": tiny_seed, "head_dim": on.head_dim}
+    return _job(exercise, model, job.calls, sampling, settings, on)
 
 
-def _text_job(exercise: Exercise, asked: list[tuple[str, str]]) -> dict[str, Any]:
+def text_job(exercise: Exercise, asked: list[tuple[str, str]], on: EngineSettings = CPU) -> dict[str, Any]:
     """Two questions a call, so that later calls find what they share with earlier ones in the cache."""
     ids = [tokenizer().encode(chat(question, lang)) for lang, question in asked]
     calls = [ids[start : start + 2] for start in range(0, len(ids), 2)]
@@ -134,7 +215,7 @@ def _text_job(exercise: Exercise, asked: list[tuple[str, str]]) -> dict[str, Any
         "cache_type": jobs[0].cache_type,
     }
     sampling = {"temperature": 0.0, "max_tokens": _TEXT_TOKENS}
-    return _job(exercise, {"name": BUNDLED}, calls, sampling, settings, trace=True)
+    return {**_job(exercise, {"name": BUNDLED}, calls, sampling, settings, on), "trace": True}
 
 
 def _job(
@@ -143,9 +224,7 @@ def _job(
     calls: list[list[list[int]]],
     sampling: dict[str, Any],
     settings: dict[str, Any],
-    *,
-    trace: bool = False,
-    margins: bool = False,
+    on: EngineSettings,
 ) -> dict[str, Any]:
     where = {
         "slug": exercise.slug,
@@ -158,7 +237,8 @@ def _job(
         "model": model,
         "calls": calls,
         "sampling": sampling,
-        "settings": settings,
-        "trace": trace,
-        "margins": margins,
+        "dtype": on.dtype,
+        "settings": {**settings, "device": on.device, **on.more},
+        "trace": False,
+        "margins": False,
     }

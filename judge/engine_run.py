@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from judge.engine_plan import Planned, plan, tokenizer
+from judge.engine_plan import Planned, Reference, tokenizer
 from judge.engine_result import (
     Malformed,
     ProgramResult,
@@ -21,9 +21,10 @@ from judge.engine_result import (
     parse_token,
     parse_trace,
 )
+from judge.engine_tier import Tier
 from judge.exercises import Exercise
 from judge.i18n import both
-from judge.sandbox import ENGINE_LIMITS, Box, Pool, Stopped, make_bundle
+from judge.sandbox import Box, Stopped, make_bundle
 from judge.types import EngineResult, Event, Generated, Text, Verdict
 from judge.verdict import stop_text
 from minisgl.models.locate import BUNDLED
@@ -42,45 +43,54 @@ class EngineRun:
     trace: list[dict[str, Any]] = field(default_factory=list)
 
 
-def run_engine(exercise: Exercise, pool: Pool, seed: bytes, load: LoadInto, on_event: OnEvent) -> EngineRun:
-    """Run every job with the reference, then with the submission that ``load`` puts into a box.
+def run_engine(exercise: Exercise, tier: Tier, seed: bytes, load: LoadInto, on_event: OnEvent) -> EngineRun:
+    """Run every job with the reference, and with the submission that ``load`` puts into a box.
 
+    The two run side by side where two boxes are free; whoever holds one waits for no second.
     Raises TrustedFault or Stopped (SE) when the fault is ours.
     """
     on_event(Event("engine", {"phase": "reference"}))
-    planned = plan(exercise, pool, seed)
-    run = EngineRun(EngineResult(Verdict.AC, model=BUNDLED))
-    run.result.tokens = sum(len(tokens) for one in planned for tokens in one.expected.flat_tokens)
+    run = EngineRun(EngineResult(Verdict.AC, model=BUNDLED, device=tier.on.device))
+    bundle = make_bundle(exercise)
     try:
-        with pool.box(make_bundle(exercise), ENGINE_LIMITS) as box:
-            load(box)
-            _run_jobs(box, planned, run, on_event)
-            box.finish()
+        with Reference(exercise, tier, seed) as reference:
+            box = tier.pool.box_if_free(bundle, tier.limits)
+            if box is None:
+                reference.finish()
+                box = tier.pool.box(bundle, tier.limits)
+            else:
+                reference.go_beside()
+            with box:
+                load(box)
+                _run_jobs(box, reference, run, on_event)
+                box.finish()
     except Stopped as stopped:
         if stopped.verdict is Verdict.SE:
             raise
-        _end(run, stopped.verdict, stop_text("engine", stopped, ENGINE_LIMITS), stopped.detail.get("line"))
+        _end(run, stopped.verdict, stop_text("engine", stopped, tier.limits), stopped.detail.get("line"))
     except Malformed:
         _end(run, Verdict.PE, both("verdict.engine_pe"))
     return run
 
 
-def _run_jobs(box: Box, planned: list[Planned], run: EngineRun, on_event: OnEvent) -> None:
+def _run_jobs(box: Box, reference: Reference, run: EngineRun, on_event: OnEvent) -> None:
     equal: list[bool] = []
-    for number, one in enumerate(planned, start=1):
-        on_event(Event("engine", {"phase": "run", "job": one.name, "number": number, "jobs": len(planned)}))
+    for number, one in enumerate(reference, start=1):
+        where = {"job": one.name, "number": number, "jobs": reference.count}
+        on_event(Event("engine", {"phase": "run", **where}))
         stream = _Stream(one, run, on_event)
         start = box.cpu_s
         answer = parse_result(box.engine(one.job, stream.take))
         seconds = box.cpu_s - start
         if isinstance(answer, Told):
             return _end(run, Verdict.WA, both("verdict.engine_told", text=answer.text))
-        _count(run.result, one, answer)
-        message = difference(one.expected, answer, one.page_size)
-        equal.append(one.expected.tokens == answer.tokens)
+        due = one.answer.result()
+        _count(run.result, due.result, answer, one.page_size)
+        message = difference(due.result, answer, one.page_size)
+        equal.append(due.result.tokens == answer.tokens)
         if one.prompts:
             _show(run.result, one, answer)
-            run.result.speed_ratio = round(one.seconds / seconds, 3) if seconds and one.seconds else None
+            run.result.speed_ratio = round(due.seconds / seconds, 3) if seconds and due.seconds else None
         if message is not None:
             run.result.tokens_equal = all(equal)
             return _end(run, Verdict.WA, message)
@@ -92,13 +102,14 @@ def _end(run: EngineRun, verdict: Verdict, message: Text, line: int | None = Non
     run.result.verdict, run.message, run.line = verdict, message, line
 
 
-def _count(result: EngineResult, one: Planned, answer: ProgramResult) -> None:
+def _count(result: EngineResult, due: ProgramResult, answer: ProgramResult, page_size: int) -> None:
     result.pages_total = answer.pages.total
     result.pages_free, result.pages_cached = len(answer.pages.free), len(answer.pages.cached)
-    result.pages_balanced = answer.balanced(one.page_size)
-    result.schedule_equal = one.expected.schedule == answer.schedule
-    for due, mine in zip(one.expected.flat_tokens, answer.flat_tokens, strict=False):
-        result.tokens_matching += sum(a == b for a, b in zip(due, mine, strict=False))
+    result.pages_balanced = answer.balanced(page_size)
+    result.schedule_equal = due.schedule == answer.schedule
+    for right, mine in zip(due.flat_tokens, answer.flat_tokens, strict=False):
+        result.tokens += len(right)
+        result.tokens_matching += sum(a == b for a, b in zip(right, mine, strict=False))
 
 
 def _show(result: EngineResult, one: Planned, answer: ProgramResult) -> None:

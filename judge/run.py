@@ -11,6 +11,7 @@ from pathlib import PurePath
 from typing import Any
 
 from judge.engine_run import EngineRun, run_engine
+from judge.engine_tier import Tier
 from judge.exercises import Exercise
 from judge.harness.samples import run_samples
 from judge.harness.unit import Paper, UnitResult, empty_groups, run_unit
@@ -38,6 +39,7 @@ class _Submission:
     pool: Pool
     seed: bytes
     on_event: OnEvent
+    tier: Tier
 
     @property
     def limits(self) -> Limits:
@@ -67,6 +69,7 @@ def judge_submission(
     *,
     pool: Pool,
     engine: bool = True,
+    tier: Tier | None = None,
     samples_only: bool = False,
     seed: bytes | None = None,
     on_event: OnEvent | None = None,
@@ -76,6 +79,7 @@ def judge_submission(
 
     Args:
         engine: whether the engine part runs (after accepted unit tests, where the exercise has one).
+        tier: where it runs; left out, in boxes of ``pool``.
         samples_only: run the public samples alone; the score is then the share of those that pass.
         seed: of the hidden cases and of T0; the same seed repeats the run. Drawn when left out.
         on_event: told of the progress, from this thread: running, group, engine, token, verdict.
@@ -90,7 +94,8 @@ def judge_submission(
     result = RunResult(exercise.id, exercise.slug, Verdict.SE, 0.0, both("verdict.se"))
     try:
         text = read_source(exercise, source)
-        submission = _Submission(exercise, text.encode(), name, pool, seed or secrets.token_bytes(32), tell)
+        seed = seed or secrets.token_bytes(32)
+        submission = _Submission(exercise, text.encode(), name, pool, seed, tell, tier or Tier(pool))
         result = _judge_with_retry(submission, engine=engine, samples_only=samples_only)
         result.isolation = pool.isolation
     except CannotJudge as error:
@@ -136,7 +141,7 @@ def _judge(submission: _Submission, *, engine: bool, samples_only: bool) -> RunR
     has_engine = exercise.place != "none"
     run = None
     if engine and has_engine and unit.verdict is Verdict.AC:
-        run = run_engine(exercise, submission.pool, submission.seed, submission.load, submission.on_event)
+        run = run_engine(exercise, submission.tier, submission.seed, submission.load, submission.on_event)
     return _composed(submission, samples, unit, run, has_engine)
 
 

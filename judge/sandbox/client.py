@@ -58,13 +58,25 @@ class Pool:
 
     def box(self, bundle: Bundle, limits: Limits | None = None) -> Box:
         """A fresh box; waits for a free slot. Raises Stopped (SE) when the sandbox fails, HostError."""
-        limits = limits or Limits()
-        backend = self._ready()
+        self._ready()
         with self._condition:
             while not self._free:
                 self._condition.wait()
             slot = self._free.pop(0)
+        return self._box(bundle, limits or Limits(), slot)
+
+    def box_if_free(self, bundle: Bundle, limits: Limits | None = None) -> Box | None:
+        """The same without waiting, None when no slot is free: so ask for a box who holds one already."""
+        self._ready()
+        with self._condition:
+            if not self._free:
+                return None
+            slot = self._free.pop(0)
+        return self._box(bundle, limits or Limits(), slot)
+
+    def _box(self, bundle: Bundle, limits: Limits, slot: int) -> Box:
         try:
+            backend = self._ready()
             process = backend.spawn(bundle, limits, slot)
         except BaseException:
             self._give_back(slot)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import select
+import threading
 import time
 from collections.abc import Callable
 from types import TracebackType
@@ -25,7 +26,7 @@ _CORES = os.cpu_count() or 1
 
 
 class Exchange:
-    """A context manager; leaving it ends the process, however far the work got. Not thread-safe."""
+    """A context manager; leaving it ends the process, however far the work got. For one thread."""
 
     def __init__(self, process: Process, limits: Limits, release: Callable[[], None]) -> None:
         self._process = process
@@ -38,6 +39,7 @@ class Exchange:
         self._tally = protocol.Tally()
         self._index = 0
         self._closed = False
+        self._ending = threading.Lock()
         self._poll = select.poll()
         self._poll.register(process.frames, select.POLLIN)
         self._wanted = select.POLLIN
@@ -57,15 +59,22 @@ class Exchange:
 
     def close(self) -> None:
         """Kill the process if it still runs, and give everything back."""
-        if self._closed:
-            return
-        self._closed = True
+        with self._ending:
+            if self._closed:
+                return
+            self._closed = True
         try:
             self._process.kill()
             self._process.reap(_GRACE_S)
             self._process.close()
         finally:
             self._release()
+
+    def kill(self) -> None:
+        """End the process, from whatever thread: the one that waits for the box gets Stopped."""
+        with self._ending:  # never by a descriptor that is closed and means another process by now
+            if not self._closed:
+                self._process.kill()
 
     @property
     def cpu_s(self) -> float:

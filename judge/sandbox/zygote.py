@@ -41,8 +41,6 @@ _HANDY = (
     "sqlite3",
 )
 # The last few need libraries of the system, which boxes cannot see.
-_ENGINE = "minisgl."
-_UNUSED = ("minisgl.kernel", "minisgl.server", "minisgl.__main__")
 
 
 def enter(fd: int, options: dict[str, Any], importer: MemoryImporter) -> NoReturn:
@@ -131,13 +129,12 @@ class Template:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         bundle = order.read_json(order.fds[1])
         importer.add(bundle["sources"], bundle["packages"])
-        self._modules = [name for name in sorted(bundle["sources"]) if name.startswith(_ENGINE)]
 
     def serve(self) -> Order:
         """Returns in the process of a box."""
-        for name in (*self._modules, loop.ENGINE_PROGRAM):
-            if not name.startswith(_UNUSED):
-                _import_quietly(name)
+        _import_quietly(
+            loop.ENGINE_PROGRAM
+        )  # and with it the engine; the rest is imported where it is wanted
         program = sys.modules.get(loop.ENGINE_PROGRAM)
         if program is not None:
             _warm_quietly(program)

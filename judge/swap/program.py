@@ -3,9 +3,9 @@
 Runs inside a box, and for comparison in a box without a learner. A job is plain data, see engine_run.py:
 
 - ``exercise``: slug, place, target, members.
-- ``model``: ``{"tiny_seed": int}`` (T0) or ``{"name": str}`` (a model folder, as the engine knows it).
+- ``model``: ``{"tiny_seed": int, "head_dim": int}`` (T0) or ``{"name": str}`` (a folder of a model).
 - ``calls``: for each generate call the prompts, lists of token ids; ``sampling``: fields of SamplingParams.
-- ``settings``: what the LLM is made with. ``trace``: whether to send all events.
+- ``dtype``: a name of torch's, and ``settings``: what the LLM is made with. ``trace``: whether to send all.
 - ``margins``: whether to watch how close the two best tokens are.
 """
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -41,7 +42,7 @@ def run(job: dict[str, Any], functions: Mapping[str, Any], emit: Emit) -> dict[s
     """
     exercise = job["exercise"]
     spec = SwapSpec(exercise["slug"], exercise["place"], exercise["target"], tuple(exercise["members"]))
-    llm = LLM(model=_model(job["model"]), dtype=torch.float32, **job["settings"])
+    llm = LLM(model=_model(job["model"]), dtype=getattr(torch, job["dtype"]), **job["settings"])
     recorder = trace.Recorder()
     margins = _Margins()
     with ExitStack() as stack:
@@ -69,7 +70,8 @@ def run(job: dict[str, Any], functions: Mapping[str, Any], emit: Emit) -> dict[s
 
 def warm() -> None:
     """Load what every run needs before boxes are forked: the engine's code, the bundled model's weights."""
-    LLM(model=_model({"tiny_seed": 0}), dtype=torch.float32, num_page_override=8, max_seq_len_override=8)
+    tiny = _model({"tiny_seed": 0, "head_dim": 16})
+    LLM(model=tiny, dtype=torch.float32, num_page_override=8, max_seq_len_override=8)
     _model({"name": BUNDLED})
 
 
@@ -97,7 +99,9 @@ def _loaded(name: str) -> tuple[Any, dict[str, torch.Tensor]]:
 def _model(model: dict[str, Any]) -> tuple[Any, dict[str, torch.Tensor]]:
     if "name" in model:
         return _loaded(model["name"])
-    config = tiny_config()
+    size = model["head_dim"]
+    rotary = replace(tiny_config().rotary_config, head_dim=size)
+    config = tiny_config(head_dim=size, rotary_config=rotary)
     return config, tiny_state_dict(config, model["tiny_seed"])
 
 

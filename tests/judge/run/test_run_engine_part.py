@@ -8,8 +8,9 @@ import re
 import pytest
 import toy
 
-from judge.engine_plan import LEAST_MARGIN, plan, questions
+from judge.engine_plan import LEAST_MARGIN, Planned, Reference, questions
 from judge.engine_result import Malformed, ProgramResult, parse_result, parse_token, parse_trace
+from judge.engine_tier import Tier
 from judge.exercises import find
 from judge.run import judge_submission
 from judge.sandbox import Pool
@@ -173,13 +174,39 @@ def test_stopped_in_the_engine(pool, action, verdict, words):
 
 
 def test_undecided_seeds_are_drawn_again(pool, monkeypatch):
-    planned = plan(find("176"), pool, b"seed")
-    assert all(one.expected.margin >= LEAST_MARGIN for one in planned if not one.prompts)
-    first = planned[0].job["model"]["tiny_seed"]
-    monkeypatch.setattr("judge.engine_plan.LEAST_MARGIN", planned[0].expected.margin * 1.0001)
-    again = plan(find("176"), pool, b"seed")[0]
-    assert again.job["model"]["tiny_seed"] != first
-    assert again.expected.margin > planned[0].expected.margin
+    def planned() -> list[Planned]:
+        with Reference(find("176"), Tier(pool), b"seed") as reference:
+            return list(reference)
+
+    def margin(one: Planned) -> float:
+        return one.answer.result().result.margin
+
+    first = planned()
+    assert all(margin(one) >= LEAST_MARGIN for one in first if not one.prompts)
+    monkeypatch.setattr("judge.engine_plan.LEAST_MARGIN", margin(first[0]) * 1.0001)
+    again = planned()
+    assert again[0].job["model"]["tiny_seed"] != first[0].job["model"]["tiny_seed"]
+    assert margin(again[0]) > margin(first[0])
+
+
+def test_the_engine_part_needs_no_second_box():
+    """Two boxes run side by side; with one slot the reference goes first, with the same result."""
+    exercise = find("176")
+    for slots in (1, 2):
+        with Pool(slots=slots) as pool:
+            result = judged("176", solution_text(exercise), pool)
+            assert (result.verdict, result.score) == (Verdict.AC, 1.0)
+            assert len(pool._free) == slots
+
+
+def test_a_submission_that_fails_does_not_wait_for_the_reference():
+    code = two_faced(
+        "176",
+        "def page_address(*args):\n    if _in_engine():\n        raise KeyError\n    return _right(*args)\n",
+    )
+    with Pool(slots=2) as pool:
+        assert judged("176", code, pool).verdict is Verdict.RE
+        assert len(pool._free) == 2
 
 
 # --- Answers of a box that lies ----------------------------------------------------------------
