@@ -66,6 +66,13 @@ class UserReply(BaseFrontendMsg):
 
 
 @dataclass
+class DetokenizerStats(BaseFrontendMsg):
+    """How the detokenizer stands."""
+
+    requests: int  # of which it holds something
+
+
+@dataclass
 class StatsReply(BaseFrontendMsg):
     """How the scheduler stands."""
 

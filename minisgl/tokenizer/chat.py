@@ -13,8 +13,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NoReturn
 
-ChatMessage = dict[str, Any]  # {"role": "user", "content": "..."}, as OpenAI's API has it
-
 
 class ChatTemplate:
     """A compiled template.
@@ -40,8 +38,11 @@ class ChatTemplate:
         except jinja2.TemplateError as error:
             raise ValueError(f"the model's chat template is not valid Jinja: {error}") from error
 
-    def render(self, messages: Sequence[ChatMessage]) -> str:
+    def render(self, messages: Sequence[object]) -> str:
         """The text of a chat, up to where the assistant's next answer begins.
+
+        Args:
+            messages: `{"role": "user", "content": "..."}`, as in OpenAI's API.
 
         Raises:
             ValueError: the template refuses the messages, or cannot handle them.

@@ -10,7 +10,10 @@ requests in must bound them.
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -19,6 +22,16 @@ import zmq.asyncio
 
 T = TypeVar("T")
 _LINGER_MS = 1000  # how long a closing queue still tries to deliver
+_LONGEST_FOLDER = 80
+
+
+def private_folder() -> Path:
+    """A new folder that only this user may enter, for ipc:// addresses (of at most 107 bytes)."""
+    folder = Path(tempfile.mkdtemp(prefix="minisgl-"))
+    if len(os.fsencode(folder)) > _LONGEST_FOLDER:
+        folder.rmdir()
+        folder = Path(tempfile.mkdtemp(prefix="minisgl-", dir="/tmp"))
+    return folder
 
 
 def pack(data: Any) -> bytes:
@@ -148,24 +161,6 @@ class ZmqSubQueue(_Receiver[T]):
     """Receives all that is published at the address from its subscription on."""
 
     kind = zmq.SUB
-
-
-class ZmqAsyncPushQueue(Generic[T]):
-    """`ZmqPushQueue` for an event loop."""
-
-    def __init__(self, address: str, create: bool, encoder: Callable[[T], Any]) -> None:
-        self._encoder = encoder
-        self._context = zmq.asyncio.Context()
-        self._socket = open_socket(self._context, zmq.PUSH, address, create)
-
-    async def put(self, obj: T) -> None:
-        """Send a message. ValueError when it cannot be serialized."""
-        await self._socket.send(pack(self._encoder(obj)))
-
-    def stop(self) -> None:
-        """Close; what was sent is still delivered, unless nobody takes it within a second."""
-        self._socket.close()
-        self._context.term()
 
 
 class ZmqAsyncPullQueue(Generic[T]):

@@ -1,0 +1,1 @@
+"""Measuring a server from outside, as a client meets it."""
