@@ -12,8 +12,14 @@ from typing import Any
 import torch
 
 from minisgl.core import SamplingParams
-from minisgl.distributed import DistributedInfo, get_tp_info
-from minisgl.distributed.impl import join_group, leave_group
+from minisgl.distributed import (
+    DistributedCommunicator,
+    DistributedInfo,
+    PeerLostError,
+    get_tp_info,
+    set_tp_info,
+)
+from minisgl.distributed.impl import all_gather_int, broadcast_int, join_group, leave_group
 from minisgl.engine import Engine
 from minisgl.llm import LLM
 from minisgl.models.tiny import tiny_config, tiny_state_dict
@@ -127,3 +133,27 @@ def pages_with_free_memory(info: DistributedInfo, before: list[int], after: list
         return make_llm(info, {}, max_running_req=1000).engine.num_pages
     finally:
         Engine._free_memory = original  # type: ignore[method-assign]
+
+
+def collectives(info: DistributedInfo, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor, bool]:
+    """A sum and a concatenation of what the ranks have: rank + 1, in every place."""
+    set_tp_info(info.rank, info.size)
+    comm = DistributedCommunicator()
+    x = torch.full((2, 3), info.rank + 1, dtype=dtype)
+    gathered = comm.all_gather(x.t().contiguous().t())
+    total = comm.all_reduce(x)
+    assert all_gather_int(10 * info.rank) == [10 * rank for rank in range(info.size)]
+    assert broadcast_int(info.rank + 7) == 7
+    return total, gathered, total is x
+
+
+def left_alone(info: DistributedInfo) -> bool:
+    """Whether a rank is told that the others have gone."""
+    set_tp_info(info.rank, info.size)
+    if info.rank == 1:
+        return True
+    try:
+        DistributedCommunicator().all_reduce(torch.zeros(4))
+    except PeerLostError as error:
+        return error.__cause__ is not None
+    return False

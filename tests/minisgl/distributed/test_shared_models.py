@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import rank_jobs
+import torch
 from rank_jobs import Ranks
 
 from minisgl.core import SamplingParams
@@ -87,6 +88,20 @@ def test_sampling(ranks: Ranks) -> None:
 
 def test_the_bundled_model(ranks: Ranks) -> None:
     same_tokens(ranks, 2, "minisgl-tiny", prompts=["Once upon a time", "The sky"])
+    params = SamplingParams(max_tokens=30, stop=("a", "and"))  # ends in the middle of a run, by an abort
+    same_tokens(ranks, 2, "minisgl-tiny", prompts=["Once upon a time", "The sky"], params=params)
+
+
+def test_collectives(ranks: Ranks) -> None:
+    for dtype in (torch.float32, torch.bfloat16):
+        for rank, (total, gathered, in_place) in enumerate(ranks.run(3, rank_jobs.collectives, dtype)):
+            assert in_place and total.dtype == gathered.dtype == dtype, rank
+            assert torch.equal(total, torch.full((2, 3), 6, dtype=dtype))
+            assert gathered[:, 0].tolist() == [1, 1, 2, 2, 3, 3]
+
+
+def test_a_rank_that_leaves_is_missed(ranks: Ranks) -> None:
+    assert ranks.run(2, rank_jobs.left_alone) == [True, True]
 
 
 def test_what_a_rank_holds_and_says(ranks: Ranks) -> None:

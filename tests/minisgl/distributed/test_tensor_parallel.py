@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
+from random import Random
 
 import pytest
+import torch
 
 from minisgl.core import SamplingParams
 from minisgl.env import ENV
 from minisgl.llm import LLM
+from minisgl.message import AbortBackendMsg, DetokenizeMsg, UserMsg
 from minisgl.models.tiny import prompt, tiny_config, tiny_state_dict
 from minisgl.utils import trace
 
@@ -79,6 +83,40 @@ def test_switching_overlap_off_is_for_one_rank_only(llm: LLM, monkeypatch: pytes
     monkeypatch.setattr(ENV.DISABLE_OVERLAP_SCHEDULING, "value", True)
     assert llm.overlap and not alone().overlap
     assert tokens(llm) == tokens(alone())
+
+
+def traffic(llm: LLM, seed: int) -> list[DetokenizeMsg]:
+    """Requests that come and are aborted in any step; everything that is sent, in order."""
+    random = Random(seed)
+    sent: list[DetokenizeMsg] = []
+    uids = list(range(llm._next_uid, llm._next_uid + 20))
+    waiting, last_data = list(uids), None
+    guard = nullcontext if llm._ranks is None else llm._ranks.guard
+    while waiting or llm.is_busy:
+        for _ in range(random.choice([0, 0, 1, 3])):
+            if waiting:
+                uid = waiting.pop(0)
+                ids = torch.tensor(prompt(uid % 4, random.randint(1, 30)), dtype=torch.int32)
+                temperature = random.choice([0.0, 1.0])
+                params = SamplingParams(temperature, max_tokens=random.randint(1, 12), ignore_eos=True)
+                llm.inbox.append(UserMsg(uid, ids, params))
+        if random.random() < 0.3:
+            llm.inbox.append(AbortBackendMsg(random.choice(uids)))
+        if llm.is_busy:
+            with guard():
+                last_data = llm.step(last_data)
+        sent += llm.outbox
+        llm.outbox.clear()
+    return sent
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_random_traffic_with_aborts(llm: LLM, seed: int) -> None:
+    single = alone()
+    single._next_uid = llm._next_uid
+    together = traffic(llm, seed)
+    llm._next_uid += 20
+    assert together == traffic(single, seed) != []
 
 
 def test_tokens_are_streamed(llm: LLM) -> None:
