@@ -125,15 +125,6 @@ def all_gather_int(value: int) -> list[int]:
     return gathered.tolist()
 
 
-def broadcast_int(value: int) -> int:
-    """Rank 0's number, whatever the others give. PeerLostError when a rank does not answer."""
-    import torch.distributed as dist
-
-    number = torch.tensor([value])
-    _calling(dist.broadcast, number, 0)
-    return int(number)
-
-
 def _gather_function() -> Callable[..., Any]:
     """torch's gathering into one tensor, which got another name with torch 2.13."""
     import torch.distributed as dist

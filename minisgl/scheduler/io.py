@@ -7,12 +7,14 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from ..distributed.impl import broadcast_int
 from ..message import BaseBackendMsg, BaseTokenizerMsg, BatchTokenizerMsg, DetokenizeMsg
 from ..utils import trace
 
 if TYPE_CHECKING:
     from ..utils.mp import ZmqPubQueue, ZmqPushQueue, ZmqSubQueue
+
+
+_COUNT_BYTES = 4
 
 
 class MsgSource(Protocol):
@@ -166,9 +168,15 @@ class SchedulerIOMixin(ABC):
         if blocking:
             self.run_when_idle()
             raws.append(q.get_raw())
-        raws += [q.get_raw() for _ in range(self._broadcast_count(0))]
+        raws += [q.get_raw() for _ in range(self._broadcast_count())]
         return [q.decode(raw) for raw in raws]
 
-    def _broadcast_count(self, count: int) -> int:
-        """Rank 0's count, on every rank."""
-        return broadcast_int(count)
+    def _broadcast_count(self, count: int = 0) -> int:
+        """Rank 0's count, on every rank. It travels in the messages' queue: they stay in order, and rank 0
+        waits for nobody.
+        """
+        if self._send_into_ranks is not None:
+            self._send_into_ranks.put_raw(count.to_bytes(_COUNT_BYTES, "little"))
+            return count
+        assert self._recv_from_rank0 is not None
+        return int.from_bytes(self._recv_from_rank0.get_raw(), "little")

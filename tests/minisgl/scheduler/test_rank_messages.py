@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import queue
 import threading
 from collections import deque
 from pathlib import Path
@@ -19,20 +18,14 @@ from minisgl.utils.mp import ZmqPubQueue, ZmqPullQueue, ZmqPushQueue, ZmqSubQueu
 
 
 class Rank(SchedulerIOMixin):
-    """A scheduler that only keeps what it gets; the broadcast goes through a queue of the process."""
+    """A scheduler that only receives and sends."""
 
-    def __init__(self, counts: queue.Queue[int] | None = None, **queues: object) -> None:
+    def __init__(self, **queues: object) -> None:
         super().__init__(**queues)  # type: ignore[arg-type]
-        self.counts, self.idle = counts, 0
+        self.idle = 0
 
     def run_when_idle(self) -> None:
         self.idle += 1
-
-    def _broadcast_count(self, count: int) -> int:
-        if self._send_into_ranks is None:
-            return self.counts.get(timeout=30)
-        self.counts.put(count)
-        return count
 
 
 class Source:
@@ -150,12 +143,11 @@ def published(tmp_path: Path):
 def test_a_late_rank_loses_nothing(published) -> None:
     """Defect 6 of the official engine: what is published before a rank has subscribed is lost."""
     pub, subscribe = published
-    counts: queue.Queue[int] = queue.Queue()
     waiting, log = threading.Event(), []
 
     def late() -> None:
         assert waiting.wait(30)  # rank 0 is ready to publish, and this rank has not even subscribed
-        rank1 = Rank(counts, recv_from_rank0=subscribe())
+        rank1 = Rank(recv_from_rank0=subscribe())
         log.extend(uids(rank1.receive_msg(blocking=True)))
 
     thread = threading.Thread(target=late)
@@ -166,7 +158,7 @@ def test_a_late_rank_loses_nothing(published) -> None:
         return pub.get_subscription(timeout=30)
 
     wait_for_subscribers(recv, 1)
-    rank0 = Rank(counts, send_into_ranks=pub)
+    rank0 = Rank(send_into_ranks=pub)
     rank0.inbox.extend(messages(3))
     assert uids(rank0.receive_msg(blocking=True)) == [0, 1, 2]
     thread.join(30)
@@ -176,9 +168,9 @@ def test_a_late_rank_loses_nothing(published) -> None:
 def test_two_ranks_and_thousands_of_messages(published) -> None:
     """More than a queue with a limit would hold before it drops some."""
     pub, subscribe = published
-    rank1 = Rank(queue.Queue(), recv_from_rank0=subscribe())
+    rank1 = Rank(recv_from_rank0=subscribe())
     wait_for_subscribers(lambda: pub.get_subscription(timeout=30), 1)
-    rank0 = Rank(rank1.counts, send_into_ranks=pub)
+    rank0 = Rank(send_into_ranks=pub)
     rank0.inbox.extend(messages(5000))
     assert uids(rank0.receive_msg(blocking=True)) == list(range(5000))
     msgs = rank1.receive_msg(blocking=True)
