@@ -16,7 +16,8 @@ from ..models import ModelConfig
 from ..moe import MOE_BACKENDS
 from ..utils import check_count, is_int, is_number
 
-# A name (`minisgl-tiny`, `smollm2`), a folder, a hub id; or a model in memory, weights in Hugging Face names.
+# A name (`minisgl-tiny`, `smollm2`), a folder, a GGUF file, a hub id; or a model in memory, with weights in
+# Hugging Face names.
 ModelSource: TypeAlias = str | Path | tuple[ModelConfig, dict[str, torch.Tensor]]
 
 

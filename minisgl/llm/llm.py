@@ -31,8 +31,8 @@ _BYTES = (bytes, bytearray, memoryview)  # sequences of ints, too, but hardly to
 class LLM(Scheduler):
     """A model that continues prompts, all of a call at the same time.
 
-    `model` is a name (`minisgl-tiny`, `smollm2`), a folder, a hub id, or a pair of a `ModelConfig` and a
-    state dict in Hugging Face names. The other settings are those of `SchedulerConfig`.
+    `model` is a name (`minisgl-tiny`, `smollm2`), a folder, a `.gguf` file, a hub id, or a pair of a
+    `ModelConfig` and a state dict in Hugging Face names. The other settings are those of `SchedulerConfig`.
 
     With `tp_size` above 1, as many processes share the model, this one and others that it starts. An error of
     one of them, or an interrupt, ends them all, and this LLM with them.

@@ -8,6 +8,8 @@ so that a CUDA graph can replay them. Each returns new tensors.
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 import triton
 import triton.language as tl
@@ -261,17 +263,7 @@ def fused_experts(
     num_tokens, top_k = weights.shape
     hidden_size, size = w2.shape[1:]
     num_pairs, num_blocks = num_tokens * top_k, len(expert_ids)
-    block_k = 128 if block_size <= 32 else 64
-    if x.dtype == torch.float32:  # twice the bytes must fit into the same shared memory
-        block_k = 32
-    settings = {
-        "BLOCK_M": block_size,
-        "BLOCK_K": block_k,
-        # Products of float32 are not cut to the 10 bits of TF32.
-        "PRECISION": "ieee" if x.dtype == torch.float32 else "tf32",
-        "num_warps": 4 if block_size <= 64 else 8,
-        "num_stages": 3,
-    }
+    settings = settings_of(block_size, x.dtype == torch.float32)
     block_n = _columns(size, num_blocks, block_size, x.dtype)
     inner = x.new_empty((num_pairs, size))
     gate_up_kernel[(num_blocks, cdiv(size, block_n))](
@@ -307,6 +299,18 @@ def fused_experts(
         **settings,
     )
     return out.view(num_tokens, top_k, hidden_size).sum(dim=1)
+
+
+def settings_of(block_size: int, is_float32: bool) -> dict[str, Any]:
+    """How both products are cut, but for their columns."""
+    block_k = 128 if block_size <= 32 else 64
+    return {
+        "BLOCK_M": block_size,
+        "BLOCK_K": 32 if is_float32 else block_k,  # twice the bytes must fit into the same shared memory
+        "PRECISION": "ieee" if is_float32 else "tf32",  # float32 is not cut to the 10 bits of TF32
+        "num_warps": 4 if block_size <= 64 else 8,
+        "num_stages": 3,
+    }
 
 
 def _columns(size: int, num_blocks: int, block_size: int, dtype: torch.dtype) -> int:
