@@ -116,7 +116,7 @@ def _check_definition(exercise: Exercise, node: _Function | ast.ClassDef) -> Non
     else:
         reference = _reference(exercise)
         assert not isinstance(reference, ast.ClassDef)
-        _check_signature(node, reference, method=exercise.module is not None)
+        _check_signature(node, reference, bound=_is_bound(exercise, reference), own_bound=True)
 
 
 def _check_members(exercise: Exercise, node: ast.ClassDef) -> None:
@@ -130,7 +130,12 @@ def _check_members(exercise: Exercise, node: ast.ClassDef) -> None:
     bound = {name for statement in node.body for name in _bound_names(statement)}
     for member in wanted:
         if member in own:
-            _check_signature(own[member], due[member], method=True)
+            _check_signature(
+                own[member],
+                due[member],
+                bound=not _is_static(due[member]),
+                own_bound=not _is_static(own[member]),
+            )
         elif member not in bound:
             name = f"{exercise.name}.{member}"
             raise CannotJudge(both("verdict.ce_missing", name=name), node.lineno)
@@ -152,7 +157,7 @@ def parameters(exercise: Exercise) -> list[Parameter] | None:
     reference = _reference(exercise)
     if isinstance(reference, ast.ClassDef):
         return None
-    due = _parameters(reference, exercise.module is not None)
+    due = _parameters(reference, _is_bound(exercise, reference))
     found = [Parameter(name, "POSITIONAL_OR_KEYWORD", name in due.optional) for name in due.positional]
     if due.positional[:1] == ["self"]:
         found[0] = Parameter("self", "POSITIONAL_ONLY")
@@ -170,20 +175,28 @@ class _Parameters:
     takes_kwargs: bool
 
 
-def _parameters(node: _Function, method: bool) -> _Parameters:
+def _is_bound(exercise: Exercise, reference: _Function) -> bool:
+    """Whether the target is a method, whose first parameter may have any name."""
+    return "." in exercise.qualname and not _is_static(reference)
+
+
+def _parameters(node: _Function, bound: bool) -> _Parameters:
     given = node.args
     positional = [argument.arg for argument in (*given.posonlyargs, *given.args)]
     optional = set(positional[len(positional) - len(given.defaults) :])
     optional |= {a.arg for a, d in zip(given.kwonlyargs, given.kw_defaults, strict=True) if d is not None}
-    if method and positional and not _is_static(node):
+    if bound and positional:
         positional[0] = "self"  # whatever the learner calls it
     keyword = [argument.arg for argument in given.kwonlyargs]
     return _Parameters(positional, keyword, optional, given.vararg is not None, given.kwarg is not None)
 
 
-def _check_signature(node: _Function, reference: _Function, *, method: bool) -> None:
-    """Every call that the statement allows must be possible."""
-    due, own = _parameters(reference, method), _parameters(node, method)
+def _check_signature(node: _Function, reference: _Function, *, bound: bool, own_bound: bool) -> None:
+    """Every call that the statement allows must be possible.
+
+    A method that stands alone in the file is called with its object first, ``@staticmethod`` or not.
+    """
+    due, own = _parameters(reference, bound), _parameters(node, bound and own_bound)
     names = {*own.positional, *own.keyword}
     fits = own.positional[: len(due.positional)] == due.positional or (
         own.takes_args and due.positional[: len(own.positional)] == own.positional

@@ -98,7 +98,11 @@ class Origin:
         lines = textwrap.dedent("\n".join(lines)).splitlines()
         for hint in (*self._hints(node, lang), *rules):
             lines += [f"    {line}" for line in comment_lines(hint)]
-        lines += [f"    raise NotImplementedError  # {t('verdict.starter_here', lang)}"]
+        unwritten, here = (
+            t("verdict.starter_unwritten", lang, name=node.name),
+            t("verdict.starter_here", lang),
+        )
+        lines += [f'    raise NotImplementedError("{unwritten}")  # {here}']
         return "\n".join(lines) + "\n"
 
     def class_skeleton(self, node: ast.ClassDef, members: tuple[str, ...], lang: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from typing import NoReturn
 
 from judge.i18n import t
@@ -20,7 +21,25 @@ class _Parser(argparse.ArgumentParser):
     lang = "en"
 
     def error(self, message: str) -> NoReturn:
-        raise Usage(t("cli.bad_arguments", self.lang, problem=message, usage=t("cli.usage", self.lang)))
+        problem = _problem(message, self.lang)
+        raise Usage(t("cli.bad_arguments", self.lang, problem=problem, usage=t("cli.usage", self.lang)))
+
+
+_PROBLEMS = {
+    "bad_unknown": r"unrecognized arguments: (?P<what>.+)",
+    "bad_choice": r"argument (?P<option>\S+): invalid choice: (?P<value>.+) \(choose from (?P<choices>.+)\)",
+    "bad_no_value": r"argument (?P<option>\S+): expected one argument",
+    "bad_no_use": r"argument (?P<option>\S+): ignored explicit argument (?P<value>.+)",
+}
+"""What argparse says, which it does in English alone."""
+
+
+def _problem(message: str, lang: str) -> str:
+    for key, pattern in _PROBLEMS.items():
+        if match := re.fullmatch(pattern, message, re.DOTALL):
+            parts = {name: said.replace("'", "") for name, said in match.groupdict().items()}
+            return t(f"cli.{key}", lang, **parts)
+    return t("cli.bad_other", lang)
 
 
 def _parser(lang: str) -> _Parser:

@@ -155,7 +155,10 @@ def _watch(exercise: Exercise, path: Path, options: argparse.Namespace) -> int:
     code, seen = NOT_ACCEPTED, None
     try:
         while True:
-            stamp = path.stat().st_mtime_ns if path.exists() else None
+            stamp = _modified(path)
+            if stamp is None and seen is not None:
+                seen = None
+                print(t("cli.gone", options.lang, file=workspace.shown(path)), file=sys.stderr)
             if stamp is not None and stamp != seen:
                 seen = stamp
                 try:
@@ -167,6 +170,14 @@ def _watch(exercise: Exercise, path: Path, options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         print(file=sys.stderr)
         return code
+
+
+def _modified(path: Path) -> int | None:
+    """Nanoseconds; None while there is no such file."""
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return None
 
 
 def list_exercises(options: argparse.Namespace) -> int:

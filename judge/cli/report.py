@@ -31,7 +31,15 @@ def samples_lines(samples: list[SampleResult], lang: str) -> list[str]:
     """Samples in full where one of them failed or printed something; else one line for all."""
     if samples and all(sample.ok and not sample.stdout for sample in samples):
         return [f"  ✓ {t('cli.samples', lang)}  {len(samples)}/{len(samples)}"]
-    return [line for sample in samples for line in sample_lines(sample, lang)]
+    lines: list[str] = []
+    told: dict[str, str] = {}
+    for sample in samples:
+        if told and sample.message == told and not sample.got:  # it is the same line that raises each time
+            lines.append(f"  ✗ {sample.title.get(lang) or sample.name}: {t('cli.sample_same', lang)}")
+            continue
+        lines += sample_lines(sample, lang)
+        told = {} if sample.ok else sample.message
+    return lines
 
 
 def group_line(title: str, verdict: str | None, passed: int, total: int, lang: str) -> str:

@@ -72,8 +72,13 @@ def _pair(rng: random.Random, common: int, edge_rest: int, query_rest: int) -> l
 
 
 def drive(target: Any, case: dict[str, Any], io: Any) -> None:
-    """One call; what it returned or raised, then the two lists."""
-    io.emit(io.attempt(target, *case["args"]))
+    """One call; what it returned or raised, which parts are no lists, then the two lists."""
+    outcome = io.attempt(target, *case["args"])
+    value = outcome.get("value")
+    parts = value if isinstance(value, dict) else {}
+    io.emit(outcome)
+    # a tuple goes over the wire as a list
+    io.emit([key for key in ("prefix", "old_suffix", "new_suffix") if isinstance(parts.get(key), tuple)])
     io.emit(case["args"][:2])
 
 
@@ -82,12 +87,13 @@ def check(case: Case, expected: list[Any], got: list[Any]) -> Broken | None:
     if len(got) != len(expected):
         return Broken(1, NO_RESULT)
     if text := outcome(expected[0], got[0]):
-        return Broken(5, text)
+        error = got[0].get("error") if isinstance(got[0], dict) else None
+        return Broken(1 if "value" in expected[0] and error != "ValueError" else 5, text)
     if "value" in expected[0]:
-        broken = _check_value(expected[0]["value"], got[0]["value"])
+        broken = _check_value(expected[0]["value"], got[0]["value"]) or _check_lists(got[1])
         if broken:
             return broken
-    if not same(expected[1], got[1]):
+    if not same(expected[2], got[2]):
         zh, en = "调用之后输入的列表变了。", "An input list is changed after the call."
         return Broken(6, {"zh": zh, "en": en})
     return None
@@ -135,6 +141,14 @@ def _check_value(due: dict[str, Any], seen: Any) -> Broken | None:
         if not same(due[key], seen[key]):
             return Broken(rule, {"zh": zh, "en": en})
     return None
+
+
+def _check_lists(tuples: Any) -> Broken | None:
+    if tuples == []:
+        return None
+    key = next((key for key in _PARTS if isinstance(tuples, list) and key in tuples), "prefix")
+    zh, en = f"`{key}` 是元组，应当是列表。", f"`{key}` is a tuple; a list is due."
+    return Broken(_PARTS[key][0], {"zh": zh, "en": en})
 
 
 def engine_jobs() -> list[EngineJob]:

@@ -131,7 +131,8 @@ class Exchange:
             return None
         (length,) = header.unpack_from(self._incoming)
         if length > protocol.FRAME_BYTES:
-            self._stop(Verdict.OLE, reason="limit", limit="frame")
+            # the box's own side says Overflow for what is too large: somebody else has written here
+            self._stop(Verdict.PE, reason="malformed", message="a frame over the limit")
         end = header.size + length
         if len(self._incoming) < end:
             return None

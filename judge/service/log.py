@@ -1,4 +1,4 @@
-"""Structured logs: one JSON object a line on standard error."""
+"""Structured logs on standard error: one JSON object a line. On a terminal only warnings, for people."""
 
 from __future__ import annotations
 
@@ -26,14 +26,23 @@ class _JsonLines(logging.Formatter):
         return json.dumps(line, ensure_ascii=False, default=str)
 
 
-def set_up(level: int = logging.INFO) -> None:
-    """Log to standard error as JSON lines, without the chatter of huey and uvicorn."""
+class _ForPeople(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        fields = getattr(record, "fields", {})
+        facts = "".join(f" {name}={value}" for name, value in fields.items())
+        line = f"{record.levelname.lower()}: {record.getMessage()}{facts}"
+        return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
+
+
+def set_up() -> None:
+    """Log to standard error all events, or to a terminal warnings; nothing of huey and uvicorn."""
+    on_terminal = sys.stderr.isatty()
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_JsonLines())
+    handler.setFormatter(_ForPeople() if on_terminal else _JsonLines())
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)
-    _log.setLevel(level)
+    _log.setLevel(logging.WARNING if on_terminal else logging.INFO)
 
 
 def event(name: str, **fields: Any) -> None:

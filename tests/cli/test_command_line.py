@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from judge.cli import main
+from judge.cli import commands, main
 from judge.cli.language import choose, from_locale
 from judge.exercises import find
 from judge.solution import solution_text
+from judge.starter import starter
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -73,6 +74,40 @@ def test_a_wrong_command_is_one_clear_message_and_exit_2(workspace, capsys, argv
 def test_wrong_usage_in_chinese(workspace, capsys):
     code, _, err = run(capsys, "--lang", "zh", "999")
     assert code == 2 and "没有练习" in err
+
+
+@pytest.mark.parametrize(
+    ("argv", "says"),
+    [
+        (["--fast"], "参数不对：没有 --fast。"),
+        (["--device", "tpu"], "参数不对：--device 不能是 tpu，只能是 cpu, cuda 之一。"),
+        (["--device"], "参数不对：--device 后面要写一个值。"),
+        (["--json=1"], "参数不对：--json 不带值，却写了 1。"),
+    ],
+)
+def test_what_is_wrong_with_the_arguments_is_said_in_chinese(workspace, capsys, argv, says):
+    code, _, err = run(capsys, "--lang", "zh", "192", *argv)
+    assert code == 2 and err.startswith(says)
+
+
+def test_a_watched_file_that_goes_is_missed(workspace, monkeypatch, capsys):
+    """It is there, gone twice, there again; then Ctrl-C."""
+    path = workspace / "192_cache_req.py"
+    path.write_text("x = 1\n")
+    judged: list[str] = []
+    monkeypatch.setattr(commands, "_judge_file", lambda exercise, path, _: judged.append(path.name) or 1)
+    steps = iter([path.unlink, lambda: None, lambda: path.write_text("x = 2\n")])
+
+    def sleep(seconds):
+        try:
+            next(steps)()
+        except StopIteration:
+            raise KeyboardInterrupt from None
+
+    monkeypatch.setattr(commands.time, "sleep", sleep)
+    code, _, err = run(capsys, "192", "--watch")
+    assert (code, judged) == (1, [path.name] * 2)
+    assert err.count("192_cache_req.py is gone") == 1
 
 
 def test_a_folder_or_a_huge_file_is_not_judged(workspace, capsys):
@@ -197,3 +232,10 @@ def test_what_cannot_be_judged_is_one_message(tmp_path, source):
     done = command("176", MINISGL_WORKSPACE=str(tmp_path))
     assert done.returncode == 1
     assert "CE" in done.stdout and "Traceback" not in done.stdout + done.stderr
+
+
+def test_a_starter_is_told_as_unwritten_once(tmp_path):
+    (tmp_path / "192_cache_req.py").write_text(starter(find("192"), "en"))
+    done = command("192", "--samples", MINISGL_WORKSPACE=str(tmp_path))
+    assert done.returncode == 1
+    assert done.stdout.count("cache_req is not written yet") == 1 and done.stdout.count("the same") == 3

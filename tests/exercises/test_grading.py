@@ -79,7 +79,7 @@ def test_cases_are_repeatable_and_vary(exercise: Exercise) -> None:
     assert shape(hidden.cases("one")) == shape(hidden.cases("one"))
     assert shape(hidden.cases("one")) != shape(hidden.cases("two"))
     assert 3 <= len(hidden.groups) <= 6
-    assert 20 <= len(hidden.cases("one")) <= 110
+    assert 15 <= len(hidden.cases("one")) <= 110
 
 
 def test_inputs_do_not_leak_into_each_other(exercise: Exercise) -> None:

@@ -238,8 +238,8 @@ def test_36_malformed_frames(fire, raw):
 
 
 def test_36_length_of_four_gigabytes(fire):
-    shot = fire(body("os.write(3, b'\\xff\\xff\\xff\\xff')\nreturn x"), "OLE")
-    assert shot.detail["limit"] == "frame"
+    shot = fire(body("os.write(3, b'\\xff\\xff\\xff\\xff')\nreturn x"), "PE")
+    assert shot.detail["reason"] == "malformed"
 
 
 @pytest.mark.parametrize(

@@ -141,6 +141,23 @@ def continuous_step(requests, free_blocks, token_budget, block_size):
         step, (r for r in requests if not r.get("finished")), ([], free_blocks, token_budget))
     return {"requests": tuple(out), "free_blocks": free, "token_budget": budget}
 """,
+    "192 as a static method, with another name for self": """
+@staticmethod
+def cache_req(manager, req, *, finished):
+    end = req.cached_len
+    row = manager.page_table[req.table_idx]
+    mine = row[:end].clone()
+    old = req.cache_handle
+    cached, new = manager.prefix_cache.insert_prefix(req.input_ids[:end], mine)
+    manager.unlock(old)
+    if finished:
+        manager._free(mine[new.cached_len:])
+    else:
+        row[old.cached_len:cached] = new.get_matched_indices()[old.cached_len:cached]
+        req.cache_handle = new
+        manager.lock(new)
+    manager._free(mine[old.cached_len:cached])
+""",
     "196 with torch and keyword arguments to spare": """
 import torch
 def radix_split(edge_tokens, query_tokens, page_size=1, lock_ref=0, **_):
@@ -162,3 +179,22 @@ def test_accepted(pool, name):
     result = judge_submission(find(name[:3]), RIGHT[name].encode(), pool=pool, engine=False)
     assert result.verdict is Verdict.AC, result.message
     assert all(sample.ok for sample in result.samples)
+
+
+def test_samples_and_hidden_cases_agree_on_tuples(pool):
+    """The contract of 196 says lists; a tuple looks like one on its way out of the box."""
+    code = RIGHT["196 with torch and keyword arguments to spare"].replace(
+        "prefix=edge_tokens[:cut]", "prefix=tuple(edge_tokens[:cut])"
+    )
+    result = judge_submission(find("196"), code.encode(), pool=pool, engine=False)
+    assert (result.verdict, result.rule) == (Verdict.WA, 2)
+    assert result.message["en"].endswith("`prefix` is a tuple; a list is due.")
+    assert not all(sample.ok for sample in result.samples)
+
+
+def test_an_exception_for_a_right_input_is_no_matter_of_the_wrong_ones(pool):
+    code = (
+        "def radix_split(edge_tokens, query_tokens, page_size=1, lock_ref=0):\n    return edge_tokens[99]\n"
+    )
+    result = judge_submission(find("196"), code.encode(), pool=pool, engine=False)
+    assert (result.verdict, result.rule) == (Verdict.WA, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import socket
@@ -17,6 +18,7 @@ import pytest
 from course import make_course, wait_for
 from sqlalchemy.exc import OperationalError
 
+from judge.service import log
 from judge.service.__main__ import main as command_line
 from judge.service.serve import WorkerChild, serve
 from judge.service.settings import Settings
@@ -274,3 +276,16 @@ def test_logs_are_json_lines_without_code(start: Any) -> None:
     events = {line["event"] for line in lines}
     assert {"request", "run.started", "run.done", "worker.started"} <= events
     assert "secret" not in service.err.read_text()
+
+
+def test_a_terminal_sees_warnings_alone(monkeypatch, capsys):
+    for terminal, count in ((True, 1), (False, 2)):
+        monkeypatch.setattr(sys.stderr, "isatty", lambda terminal=terminal: terminal)
+        with monkeypatch.context() as patch:
+            patch.setattr(logging.getLogger(), "handlers", [])
+            log.set_up()
+            log.event("request", path="/")
+            log.warning("worker.ended", pid=7)
+        lines = capsys.readouterr().err.splitlines()
+        assert len(lines) == count
+        assert (lines[-1] == "warning: worker.ended pid=7") == terminal
