@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
@@ -103,32 +104,57 @@ class BaseAttnBackend(ABC):
         """Copy a padded batch's metadata to where the graph of its size reads."""
 
 
+@dataclass
+class MixedMetadata(BaseAttnMetadata):
+    """Of a batch in which running requests go on beside prompts: each part with metadata of its own."""
+
+    decodes: Batch
+    prompts: Batch
+
+    def get_last_indices(self, bs: int) -> torch.Tensor:
+        size = self.decodes.size
+        ends = self.prompts.attn_metadata.get_last_indices(self.prompts.size)
+        return torch.cat((self.decodes.attn_metadata.get_last_indices(size), ends + size))[:bs]
+
+
 class HybridBackend(BaseAttnBackend):
-    """One backend for prefill, mixed batches included, and another one for decode."""
+    """One backend for prefill and another one for decode. A batch that mixes both is cut in two."""
 
     def __init__(self, prefill_backend: BaseAttnBackend, decode_backend: BaseAttnBackend) -> None:
         self.prefill_backend = prefill_backend
         self.decode_backend = decode_backend
         self.kv_cache = decode_backend.kv_cache
 
-    def _of(self, batch: Batch) -> BaseAttnBackend:
-        return self.prefill_backend if batch.is_prefill else self.decode_backend
-
     def prepare_metadata(self, batch: Batch) -> None:
-        self._of(batch).prepare_metadata(batch)
+        if batch.is_decode:
+            self.decode_backend.prepare_metadata(batch)
+        elif batch.num_decodes == 0:
+            self.prefill_backend.prepare_metadata(batch)
+        else:
+            count = batch.num_decodes
+            decodes = replace(batch, reqs=batch.reqs[:count], phase="decode", num_decodes=0)
+            prompts = replace(batch, reqs=batch.reqs[count:], num_decodes=0)
+            self.decode_backend.prepare_metadata(decodes)
+            self.prefill_backend.prepare_metadata(prompts)
+            batch.attn_metadata = MixedMetadata(decodes, prompts)
 
     def attend(self, q: torch.Tensor, layer_id: int, batch: Batch) -> torch.Tensor:
-        return self._of(batch).attend(q, layer_id, batch)
-
-    def forward(
-        self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, layer_id: int, batch: Batch
-    ) -> torch.Tensor:
-        return self._of(batch).forward(q, k, v, layer_id, batch)
+        if batch.is_decode:
+            return self.decode_backend.attend(q, layer_id, batch)
+        metadata = batch.attn_metadata
+        if not isinstance(metadata, MixedMetadata):
+            return self.prefill_backend.attend(q, layer_id, batch)
+        count = metadata.decodes.size
+        of_decodes = self.decode_backend.attend(q[:count], layer_id, metadata.decodes)
+        of_prompts = self.prefill_backend.attend(q[count:], layer_id, metadata.prompts)
+        return torch.cat((of_decodes, of_prompts))
 
     def forward_qkv(
         self, qkv: torch.Tensor, heads: HeadTransform, layer_id: int, batch: Batch
     ) -> torch.Tensor:
-        return self._of(batch).forward_qkv(qkv, heads, layer_id, batch)
+        if batch.is_decode:
+            return self.decode_backend.forward_qkv(qkv, heads, layer_id, batch)
+        return super().forward_qkv(qkv, heads, layer_id, batch)
 
     def init_capture_graph(self, max_seq_len: int, bs_list: Sequence[int]) -> None:
         self.decode_backend.init_capture_graph(max_seq_len, bs_list)

@@ -142,6 +142,26 @@ def test_backends_of_the_cpu(backend: str) -> None:
     assert generate(make_llm(attention_backend=backend)) == generate(make_llm())
 
 
+@pytest.mark.parametrize("budget", [3, 7, 16])
+@pytest.mark.parametrize("overlap", [False, True])
+def test_mixed_batches_are_cut_in_two(budget: int, overlap: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Running requests go to the decode backend in the steps that compute prompts, too."""
+    expected = generate(make_llm())
+    settings = {"mixed": True, "max_extend_tokens": budget, "overlap": overlap}
+    llm = make_llm(attention_backend="torch,triton", **settings)
+    assert isinstance(llm.engine.attn_backend, HybridBackend)
+    decode_backend, sizes = llm.engine.attn_backend.decode_backend, []
+    attend = decode_backend.attend
+
+    def watched(q: torch.Tensor, layer_id: int, batch: Any) -> torch.Tensor:
+        sizes.append(len(q))
+        return attend(q, layer_id, batch)
+
+    monkeypatch.setattr(decode_backend, "attend", watched)
+    assert generate(llm) == expected
+    assert max(sizes) <= budget
+
+
 def test_long_prompts_make_no_square_mask(monkeypatch: pytest.MonkeyPatch) -> None:
     """In blocks of queries the result is the same."""
     generator = torch.Generator().manual_seed(0)
