@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from .. import kernel
 from ..kvcache import BaseKVCachePool
 from .base import BaseAttnBackend, BaseAttnMetadata, HeadTransform, HybridBackend
 from .torch_backend import TorchBackend, paged_attention
@@ -43,7 +44,8 @@ def create_attention_backend(
     if prefill_name in ("auto", "triton"):
         prefill_name = _fastest_prefill(kv_cache)
     if decode_name == "auto":
-        decode_name = "triton" if _is_half_on_cuda(kv_cache) else "torch"
+        can_use = _is_half_on_cuda(kv_cache) and kernel.use_triton(page_table)
+        decode_name = "triton" if can_use else "torch"
 
     def create(name: str) -> BaseAttnBackend:
         if name == "fi":

@@ -16,8 +16,7 @@ from .utils import to_device
 
 @dataclass
 class TritonMetadata(BaseAttnMetadata):
-    rows: torch.Tensor  # int32 [B], rows of the page table
-    cache_seqlens: torch.Tensor  # int32 [B]
+    lengths: torch.Tensor  # int32 [2, B]: rows of the page table, and tokens up to and including the newest
     last_indices: torch.Tensor  # int64 [B]
 
     def get_last_indices(self, bs: int) -> torch.Tensor:
@@ -39,27 +38,31 @@ class TritonBackend(BaseAttnBackend):
     def prepare_metadata(self, batch: Batch) -> None:
         reqs = batch.padded_reqs
         lengths = [[req.table_idx for req in reqs], [req.device_len for req in reqs]]
-        rows, cache_seqlens = to_device(torch.tensor(lengths, dtype=torch.int32), self.page_table.device)
-        batch.attn_metadata = TritonMetadata(rows, cache_seqlens, self._range[: len(reqs)])
+        on_device = to_device(torch.tensor(lengths, dtype=torch.int32), self.page_table.device)
+        batch.attn_metadata = TritonMetadata(on_device, self._range[: len(reqs)])
 
     def attend(self, q: torch.Tensor, layer_id: int, batch: Batch) -> torch.Tensor:
         metadata = batch.attn_metadata
         assert isinstance(metadata, TritonMetadata)
+        rows, cache_seqlens = metadata.lengths
         return kernel.decode_attention(
             q,
             self._k_slots[layer_id],
             self._v_slots[layer_id],
             self.page_table,
-            metadata.rows,
-            metadata.cache_seqlens,
+            rows,
+            cache_seqlens,
             self.scale,
         )
 
     def forward_qkv(
         self, qkv: torch.Tensor, heads: HeadTransform, layer_id: int, batch: Batch
     ) -> torch.Tensor:
+        if batch.padded_size > kernel.MAX_SMALL_BATCH:  # one kernel less would save less than it costs
+            return super().forward_qkv(qkv, heads, layer_id, batch)
         metadata = batch.attn_metadata
         assert isinstance(metadata, TritonMetadata)
+        rows, cache_seqlens = metadata.lengths
         return kernel.fused_decode_attention(
             qkv,
             heads.q_weight,
@@ -69,8 +72,8 @@ class TritonBackend(BaseAttnBackend):
             self._k_slots[layer_id],
             self._v_slots[layer_id],
             self.page_table,
-            metadata.rows,
-            metadata.cache_seqlens,
+            rows,
+            cache_seqlens,
             self.scale,
             heads.num_qo_heads,
             heads.num_kv_heads,
@@ -78,18 +81,19 @@ class TritonBackend(BaseAttnBackend):
 
     def init_capture_graph(self, max_seq_len: int, bs_list: Sequence[int]) -> None:
         size, device = max(bs_list), self.page_table.device
-        self._graph_lengths = torch.ones((2, size), dtype=torch.int32, device=device)
+        if device.type == "cuda" and not kernel.use_triton(self.page_table):
+            raise ValueError(
+                "MINISGL_KERNELS=torch leaves decode attention to torch, which cannot be in a CUDA graph: choose"
+                " attention_backend 'torch' or 'fi', or cuda_graph_max_bs 0"
+            )
+        self._graph_lengths = torch.ones((2, size), dtype=torch.int32, device=device)  # rows and lengths
 
     def prepare_for_capture(self, batch: Batch) -> None:
         size = batch.padded_size
-        rows, cache_seqlens = self._graph_lengths[:, :size]
-        rows.fill_(batch.padded_reqs[0].table_idx)
-        batch.attn_metadata = TritonMetadata(rows, cache_seqlens, self._range[:size])
+        self._graph_lengths[0, :size] = batch.padded_reqs[0].table_idx
+        batch.attn_metadata = TritonMetadata(self._graph_lengths[:, :size], self._range[:size])
 
     def prepare_for_replay(self, batch: Batch) -> None:
         metadata = batch.attn_metadata
         assert isinstance(metadata, TritonMetadata)
-        size = batch.padded_size
-        rows, cache_seqlens = self._graph_lengths[:, :size]
-        rows.copy_(metadata.rows)
-        cache_seqlens.copy_(metadata.cache_seqlens)
+        self._graph_lengths[:, : batch.padded_size] = metadata.lengths

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch
 
 from ..core import Batch, Req
-from ..kernel import NO_TOKEN, sample_tokens
+from ..kernel import NO_TOKEN, gather_sampling, sample_tokens
 from ..kernel.reference import CHUNK_ELEMENTS
 from .logprobs import LogprobArgs, TokenLogprobs, token_logprobs
 from .penalty import PenaltyArgs, PenaltyTable
@@ -109,7 +109,7 @@ class Sampler:
         Returns:
             float32 [B] and float64 [B], as `sample_tokens` takes them.
         """
-        return self._temperatures[rows], uniforms(self._states[rows], positions)
+        return gather_sampling(self._temperatures, self._states, rows, positions)
 
     def sample(
         self, logits: torch.Tensor, args: BatchSamplingArgs, tokens: torch.Tensor | None = None

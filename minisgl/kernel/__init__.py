@@ -122,6 +122,21 @@ def sample_tokens(logits: torch.Tensor, temperatures: torch.Tensor, uniforms: to
     return _kernels(logits).sample_tokens(logits, temperatures, uniforms)
 
 
+def gather_sampling(
+    temperatures: torch.Tensor, states: torch.Tensor, rows: torch.Tensor, positions: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Temperatures and random numbers of a batch, from the sampler's tables.
+
+    Args:
+        temperatures, states: float32 and int64 [R], what each row of the page table holds.
+        rows, positions: int64 [B], of the tokens to be sampled.
+
+    Returns:
+        float32 [B] and float64 [B], as `sample_tokens` takes them; `engine.sample.uniforms` says how.
+    """
+    return _kernels(rows).gather_sampling(temperatures, states, rows, positions)
+
+
 def decode_attention(
     q: torch.Tensor,
     k_cache: torch.Tensor,
@@ -164,7 +179,7 @@ def fused_decode_attention(
     num_qo_heads: int,
     num_kv_heads: int,
 ) -> torch.Tensor:
-    """`qk_norm_rope_store` and `decode_attention` in one, for a batch of decodes.
+    """`qk_norm_rope_store` and `decode_attention` in one, for a batch of decodes. For few requests.
 
     Each request's new token is the last of its `cache_seqlens` keys: its position and its location in the
     page table follow from that. Arguments as in the two functions; keys and values are stored in place.
@@ -229,6 +244,7 @@ __all__ = [
     "fast_compare_key",
     "fused_add_rms_norm",
     "fused_decode_attention",
+    "gather_sampling",
     "indexing",
     "linear_add",
     "norm_gate_up",

@@ -86,6 +86,14 @@ def sample_tokens(logits: torch.Tensor, temperatures: torch.Tensor, uniforms: to
     return tokens.where(largest.isfinite(), NO_TOKEN).to(torch.int32)
 
 
+def gather_sampling(
+    temperatures: torch.Tensor, states: torch.Tensor, rows: torch.Tensor, positions: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    from ..engine.sample import uniforms  # the sampler's own: it imports this package
+
+    return temperatures[rows], uniforms(states[rows], positions)
+
+
 def decode_attention(
     q: torch.Tensor,
     k_cache: torch.Tensor,

@@ -9,15 +9,18 @@ https://arxiv.org/abs/2301.03598). The parts of a request that several have work
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import torch
 import triton
 import triton.language as tl
 
-from .attention import _arrivals, _processors
+from . import attention
 from .common import has_pdl, release_next, wait_for_inputs
 from .rope import rotated_heads
+
+_MIN_PAIRS = 64  # of request and KV head; with fewer, what counts is how soon the first block comes
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,7 @@ class BalancedConfig:
     """How the work is cut. All give the same result, up to rounding."""
 
     block: int = 64  # keys a program takes at a time
-    programs: int = 3  # on each of the GPU's processors
+    programs: int = 3  # most on each of the GPU's processors
     min_blocks: int = 4  # fewest blocks that are worth a program of their own
     warps: int = 4
     stages: int = 3  # one more than blocks in flight
@@ -129,9 +132,7 @@ def balanced_attention_kernel(
                 total += 1.0
                 acc += v_new.to(tl.float32)
         else:
-            q = tl.load(
-                q_or_qkv + (i.to(tl.int64) * HQ + h * GROUP) * D + tile, mask=head_mask, other=0.0
-            )
+            q = tl.load(q_or_qkv + (i.to(tl.int64) * HQ + h * GROUP) * D + tile, mask=head_mask, other=0.0)
 
         for n in tl.range(start, end, BLOCK_N, num_stages=STAGES):
             exists = n + key < end
@@ -191,6 +192,46 @@ def balanced_attention_kernel(
         length, row_index = next_length, next_row
 
 
+@functools.cache
+def _programs(device: torch.device, config: BalancedConfig) -> int:
+    """How many programs the GPU holds at once."""
+    if device.type != "cuda":
+        return 4 * config.programs
+    properties = torch.cuda.get_device_properties(device)
+    blocks_bytes = config.stages * config.block * 128 * 2 * 2  # of keys and values, in heads of 128
+    fit = max(properties.shared_memory_per_multiprocessor // blocks_bytes, 1)
+    return min(config.programs, fit) * properties.multi_processor_count
+
+
+def decode_attention(
+    q: torch.Tensor,
+    k_cache: torch.Tensor,
+    v_cache: torch.Tensor,
+    page_table: torch.Tensor,
+    rows: torch.Tensor,
+    cache_seqlens: torch.Tensor,
+    scale: float,
+) -> torch.Tensor:
+    """Balanced where there are requests enough to fill the GPU, else split as attention.py does."""
+    if len(q) * k_cache.shape[1] < _MIN_PAIRS:
+        return attention.decode_attention(q, k_cache, v_cache, page_table, rows, cache_seqlens, scale)
+    return balanced_attention(
+        q,
+        None,
+        None,
+        0.0,
+        None,
+        k_cache,
+        v_cache,
+        page_table,
+        rows,
+        cache_seqlens,
+        scale,
+        q.shape[1],
+        BalancedConfig(),
+    )
+
+
 def balanced_attention(
     q_or_qkv: torch.Tensor,
     q_weight: torch.Tensor | None,
@@ -211,7 +252,7 @@ def balanced_attention(
     batch, (num_kv_heads, size) = len(q_or_qkv), k_cache.shape[1:]
     group = num_qo_heads // num_kv_heads
     device = q_or_qkv.device
-    shares = max(config.programs * _processors(device) // num_kv_heads, 1)
+    shares = max(_programs(device, config) // num_kv_heads, 1)
     out = q_or_qkv.new_empty(batch, num_qo_heads, size)
     parts = (num_kv_heads, 2 * shares, group)
     pdl = has_pdl(q_or_qkv)
@@ -229,7 +270,7 @@ def balanced_attention(
         out,
         torch.empty(*parts, size, dtype=torch.float32, device=device),
         torch.empty(parts, dtype=torch.float32, device=device),
-        _arrivals(device),
+        attention._arrivals(device),
         page_table.stride(0),
         scale,
         batch,
