@@ -83,8 +83,8 @@ class TritonBackend(BaseAttnBackend):
         size, device = max(bs_list), self.page_table.device
         if device.type == "cuda" and not kernel.use_triton(self.page_table):
             raise ValueError(
-                "MINISGL_KERNELS=torch leaves decode attention to torch, which cannot be in a CUDA graph: choose"
-                " attention_backend 'torch' or 'fi', or cuda_graph_max_bs 0"
+                "MINISGL_KERNELS=torch leaves decode attention to torch, which cannot be in a CUDA graph:"
+                " choose attention_backend 'torch' or 'fi', or cuda_graph_max_bs 0"
             )
         self._graph_lengths = torch.ones((2, size), dtype=torch.int32, device=device)  # rows and lengths
 
