@@ -17,6 +17,7 @@ import torch
 
 from ..attention import BaseAttnBackend
 from ..core import Batch, Req
+from ..utils import trace
 from ..kernel import sample_tokens
 from .sample import BatchSamplingArgs
 
@@ -158,6 +159,7 @@ class GraphRunner:
                 self._graphs[size] = EmulatedGraph(self._run, batch)
             else:
                 self._graphs[size] = CapturedGraph(self._run, batch, pool, stream)
+            trace.emit("graph_capture", size=size)
 
     def can_use_cuda_graph(self, batch: Batch) -> bool:
         """Whether there is a graph for a batch like this one, padded as it is."""
@@ -177,6 +179,7 @@ class GraphRunner:
         """Logits of a padded batch, and tokens drawn from them as the buffer's sampling inputs say."""
         self.buffer.copy_from(batch)
         self._attn_backend.prepare_for_replay(batch)
+        trace.emit("graph_replay", size=batch.size, padded_size=batch.padded_size)
         graph = self._graphs[batch.padded_size]
         graph.replay()
         return graph.output

@@ -15,6 +15,7 @@ from minisgl.engine import EngineConfig
 from minisgl.engine.graph import GraphCaptureBuffer, GraphRunner, choose_graph_sizes
 from minisgl.llm import LLM
 from minisgl.models.tiny import prompt, tiny_config, tiny_state_dict
+from minisgl.utils import trace
 
 MODEL = (tiny_config(), tiny_state_dict(tiny_config(), 0))
 PROMPTS = [prompt(0, 5), prompt(1, 5), prompt(2, 4)]
@@ -167,3 +168,19 @@ def test_no_graphs_unless_asked_for() -> None:
 def test_settings_are_checked(name: str, value: object) -> None:
     with pytest.raises(ValueError, match=f"^{name} must be"):
         EngineConfig(model=MODEL, **{name: value})  # type: ignore[arg-type]
+
+
+def test_captures_and_replays_are_traced() -> None:
+    config = tiny_config()
+    with trace.recording(trace.Recorder()) as recorder:
+        llm = LLM(
+            (config, tiny_state_dict(config, 0)),
+            num_page_override=32,
+            max_running_req=4,
+            cuda_graph_bs=[1, 2, 4],
+            emulate_graph=True,
+        )
+        llm.generate([prompt(i, 4) for i in range(3)], SamplingParams(max_tokens=3, ignore_eos=True))
+    assert [event["size"] for event in recorder.of_type("graph_capture")] == [4, 2, 1]
+    replays = [(event["size"], event["padded_size"]) for event in recorder.of_type("graph_replay")]
+    assert replays == [(3, 4), (3, 4)]
