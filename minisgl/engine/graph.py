@@ -17,8 +17,8 @@ import torch
 
 from ..attention import BaseAttnBackend
 from ..core import Batch, Req
-from ..utils import trace
 from ..kernel import sample_tokens
+from ..utils import trace
 from .sample import BatchSamplingArgs
 
 # Computes the logits of a batch whose tensors and metadata are set: [padded requests, vocab_size].
