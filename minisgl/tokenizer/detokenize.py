@@ -58,7 +58,7 @@ class DetokenizeManager:
             final = text if msg.finished else text.rstrip(BROKEN)
             first = max(status.sent, 0)
             grows = len(final) > first
-            if grows or msg.finished:
+            if grows:
                 outputs.append(BROKEN * (first - status.sent) + final[first:])
                 status.sent = len(final)
             else:

@@ -8,12 +8,13 @@ from dataclasses import replace
 import pytest
 import torch
 import transformers
+from peer_models import peer_model
 
 from minisgl.core import SamplingParams
 from minisgl.engine import NO_TOKEN, Sampler
 from minisgl.llm import LLM, Generation
 from minisgl.message import UserMsg
-from minisgl.models.tiny import hf_config_dict, prompt, tiny_config
+from minisgl.models.tiny import prompt, tiny_config
 from minisgl.utils import trace
 
 ARCHS = ("qwen3", "qwen2", "llama")
@@ -24,12 +25,7 @@ def make(tiny, arch: str = "qwen3", **settings) -> LLM:
 
 
 def peer(arch: str, tiny) -> transformers.PreTrainedModel:
-    config, state_dict = tiny(arch)
-    settings = hf_config_dict(config)
-    hf_config = transformers.AutoConfig.for_model(settings.pop("model_type"), **settings)
-    model = transformers.AutoModelForCausalLM.from_config(hf_config).eval()
-    model.load_state_dict(state_dict, strict=False)
-    return model
+    return peer_model(*tiny(arch))
 
 
 @torch.inference_mode()

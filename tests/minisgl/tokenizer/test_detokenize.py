@@ -176,6 +176,10 @@ def test_an_eos_at_the_end_is_no_text(ids: list[int], text: str) -> None:
     assert "".join(stream(Bytes(), ids, EOS)) == text
 
 
+def test_an_eos_in_the_middle_is_a_token_like_others() -> None:
+    assert stream(Bytes(), [97, 98, 98], 98) == ["a", "b", ""]
+
+
 def test_requests_do_not_mix() -> None:
     texts = {1: "中文 and more", 2: "🙂🙂", 3: "plain", 8: "é"}
     manager, outputs = DetokenizeManager(Bytes(), EOS), dict.fromkeys(texts, "")
