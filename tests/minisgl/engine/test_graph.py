@@ -101,7 +101,10 @@ def test_an_input_that_is_not_copied_shows(forgotten: str, monkeypatch: pytest.M
         getattr(self, forgotten).copy_(kept)
 
     monkeypatch.setattr(GraphCaptureBuffer, "copy_from", incomplete)
-    assert tokens(make_llm(emulate_graph=True)) != expected
+    llm = make_llm(emulate_graph=True)
+    # The pool is not cleared: by chance it may be memory in which the run above left the right values.
+    llm.engine.kv_cache.buffer.fill_(1.0)
+    assert tokens(llm) != expected
 
 
 @pytest.mark.parametrize("backend", ["torch", "torch,triton"])
