@@ -15,7 +15,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping
@@ -39,7 +38,6 @@ from .info import DistributedInfo, check_split, rank_device
 
 _WEIGHTS = "weights.pt"
 _GRACE_S = 5.0  # within this time, whoever has lost contact learns from whom and why
-_LONGEST_FOLDER = 80  # the path of a socket has at most 107 bytes
 # A rank's whole program. What it is told comes through its standard input, which stays open: its end means
 # that rank 0 has ended.
 _PROGRAM = """
@@ -148,7 +146,7 @@ class RankGroup:
         initializer: Callable[[], None] | None,
         on_failure: Callable[[RankError], None] | None,
     ) -> None:
-        from ..utils.mp import ZmqPubQueue
+        from ..utils.mp import ZmqPubQueue, private_folder
 
         self.config = replace(config, tp_info=DistributedInfo(0, size))
         self._device = rank_device(config.device, self.config.tp_info)
@@ -159,7 +157,7 @@ class RankGroup:
         self._joined = False
         self._closed = False
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
-        self._folder = _private_folder()
+        self._folder = private_folder()
         self.queue = ZmqPubQueue(_address(self._folder), create=True, encoder=BaseBackendMsg.encoder)
         try:
             reports = self._start(config, size, initializer)
@@ -250,7 +248,7 @@ class RankGroup:
                 [sys.executable, "-c", _PROGRAM, str(sending.fileno())],
                 stdin=subprocess.PIPE,
                 pass_fds=(sending.fileno(),),
-                start_new_session=True,  # Ctrl-C is rank 0's to handle
+                process_group=0,  # one of its own: Ctrl-C is rank 0's to handle
             )
             sending.close()  # the child has the only one left: when it ends, the pipe does
             self._processes[rank], reports[receiving] = child, rank
@@ -372,6 +370,8 @@ class RankGroup:
 def rank_main(report_fd: int) -> None:
     """What a started process does: load its share, then run in step with rank 0 until it is ended."""
     start: _Start = pickle.load(sys.stdin.buffer)
+    with suppress(OSError):  # Linux: what ps and top call it
+        Path("/proc/self/comm").write_text(f"rank{start.config.tp_info.rank}")
     threading.Thread(target=_end_with_rank0, args=(start.folder,), daemon=True).start()
     reports = Connection(report_fd, readable=False)
     try:
@@ -416,15 +416,6 @@ def _end_with_rank0(folder: Path) -> None:
 def _leave_broken_group() -> None:
     break_off()  # the others cannot take leave any more
     leave_group()
-
-
-def _private_folder() -> Path:
-    """A folder that only this user may enter, with a path short enough for a socket."""
-    folder = Path(tempfile.mkdtemp(prefix="minisgl-"))
-    if len(os.fsencode(folder)) > _LONGEST_FOLDER:
-        folder.rmdir()
-        folder = Path(tempfile.mkdtemp(prefix="minisgl-", dir="/tmp"))
-    return folder
 
 
 def _address(folder: Path) -> str:

@@ -14,7 +14,9 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from ..distributed.launch import RankError, launch_ranks
 from ..message import BaseBackendMsg, BaseFrontendMsg, BaseTokenizerMsg
+from ..scheduler import SchedulerConfig
 from ..tokenizer.chat import load_chat_template
 from ..tokenizer.detokenize import DetokenizeManager
 from ..tokenizer.pieces import TokenPieces
@@ -66,7 +68,10 @@ class Link:
 
     def fail(self, error: BaseException) -> None:
         """This process ends because of an error."""
-        if type(error) in _PLAIN_ERRORS:
+        if isinstance(error, RankError):
+            details = f"{error.__cause__}\n" if error.__cause__ else ""
+            self._conn.send(Report(details + str(error)))
+        elif type(error) in _PLAIN_ERRORS:
             self._conn.send(Report(str(error)))
         else:
             self._conn.send(Report("".join(traceback.format_exception(error)).rstrip()))
@@ -111,19 +116,37 @@ def detokenizer_main(link: Link, addresses: Addresses, args: ServerArgs) -> None
 
 
 def scheduler_main(link: Link, addresses: Addresses, args: ServerArgs) -> None:
-    """The process that computes; the first one, if several share the model."""
-    scheduler = ServerScheduler(
-        args,
-        _push_frontend(addresses),
-        recv_from_tokenizer=ZmqPullQueue(
-            addresses.of("scheduler"), create=True, decoder=BaseBackendMsg.decoder
-        ),
-        send_into_tokenizer=ZmqPushQueue(
-            addresses.of("detokenizer"), create=False, encoder=BaseTokenizerMsg.encoder
-        ),
-    )
-    link.ready(EngineLimits.of(scheduler))
-    scheduler.run_forever()
+    """The process that computes; if several share the model, the first one, which starts the others."""
+
+    def make_scheduler(config: SchedulerConfig, **queues: Any) -> ServerScheduler:
+        return ServerScheduler(
+            config,
+            _push_frontend(addresses),
+            recv_from_tokenizer=ZmqPullQueue(
+                addresses.of("scheduler"), create=True, decoder=BaseBackendMsg.decoder
+            ),
+            send_into_tokenizer=ZmqPushQueue(
+                addresses.of("detokenizer"), create=False, encoder=BaseTokenizerMsg.encoder
+            ),
+            **queues,
+        )
+
+    if args.tp_info.size == 1:
+        scheduler = make_scheduler(args)
+        link.ready(EngineLimits.of(scheduler))
+        scheduler.run_forever()
+
+    def end(failure: RankError) -> None:
+        """At once: the scheduler may be waiting for a message."""
+        link.fail(failure)
+        os._exit(1)
+
+    ranks = launch_ranks(args, args.tp_info.size, on_failure=end)
+    with ranks.guard():
+        scheduler = make_scheduler(ranks.config, send_into_ranks=ranks.queue)
+        ranks.wait_ready()
+        link.ready(EngineLimits.of(scheduler))
+        scheduler.run_forever()
 
 
 class NoTokenizer:
