@@ -29,7 +29,9 @@ class DecodeConfig:
     splits: int = 8  # most programs a request and KV head
     min_chunk: int = 256  # fewest keys that are worth a program of their own
     warps: int = 4
-    stages: int = 3  # blocks in flight, and one
+    stages: int = (
+        3  # one more than blocks in flight; 1: the first is asked for before the kernel in front ends
+    )
 
 
 @triton.jit
@@ -39,22 +41,37 @@ def merge_splits(
     out,
     num_parts,
     GROUP: tl.constexpr,
-    SPLITS: tl.constexpr,
     D: tl.constexpr,
+    SPLITS: tl.constexpr,
+    BLOCK_GROUP: tl.constexpr,
     BLOCK_D: tl.constexpr,
 ):
     """Weigh the splits' results [SPLITS, GROUP, D] by their log-sum-exps [SPLITS, GROUP], base 2."""
-    s, dim = tl.arange(0, SPLITS), tl.arange(0, BLOCK_D)
-    for g in tl.static_range(GROUP):
-        # `.cg`: other programs wrote these; a copy in this processor's own cache would be stale
-        lse = tl.load(part_lse + s * GROUP + g, mask=s < num_parts, other=float("-inf"), cache_modifier=".cg")
-        weight = tl.exp2(lse - tl.max(lse, axis=0))
-        weight = weight / tl.sum(weight, axis=0)
-        mask = (s[:, None] < num_parts) & (dim[None, :] < D)
-        values = tl.load(
-            part_out + (s[:, None] * GROUP + g) * D + dim[None, :], mask=mask, other=0.0, cache_modifier=".cg"
-        )
-        tl.store(out + g * D + dim, tl.sum(values * weight[:, None], axis=0), mask=dim < D)
+    split, g = tl.arange(0, SPLITS)[:, None], tl.arange(0, BLOCK_GROUP)[None, :]
+    dim = tl.arange(0, BLOCK_D)[None, None, :]
+    exists = (split < num_parts) & (g < GROUP)
+    # `.cg`: other programs wrote these; a copy in this processor's own cache would be stale
+    lse = tl.load(part_lse + split * GROUP + g, mask=exists, other=float("-inf"), cache_modifier=".cg")
+    mask = exists[:, :, None] & (dim < D)
+    at = (split * GROUP + g)[:, :, None] * D + dim
+    values = tl.load(part_out + at, mask=mask, other=0.0, cache_modifier=".cg")
+    weights = tl.where(exists, tl.exp2(lse - tl.max(lse, axis=0)[None, :]), 0.0)
+    weights = weights / tl.sum(weights, axis=0)[None, :]
+    merged = tl.sum(values * weights[:, :, None], axis=0)
+    g, dim = tl.arange(0, BLOCK_GROUP)[:, None], tl.arange(0, BLOCK_D)[None, :]
+    tl.store(out + g * D + dim, merged, mask=(g < GROUP) & (dim < D))
+
+
+@triton.jit
+def attend_block(q, k, v, exists, m, total, acc, log2_scale):
+    """Take one block of keys into a running softmax: its maximum, its sum, and the weighted values."""
+    scores = tl.dot(q, tl.trans(k), input_precision="ieee") * log2_scale
+    scores = tl.where(exists[None, :], scores, float("-inf"))
+    m_new = tl.maximum(m, tl.max(scores, axis=1))
+    probs = tl.exp2(scores - m_new[:, None])
+    keep = tl.exp2(m - m_new)
+    acc = tl.dot(probs.to(v.dtype), v, acc * keep[:, None], input_precision="ieee")
+    return m_new, total * keep + tl.sum(probs, axis=1), acc
 
 
 @triton.jit
@@ -80,6 +97,7 @@ def decode_attention_kernel(
     GROUP: tl.constexpr,
     D: tl.constexpr,
     FUSED: tl.constexpr,
+    BLOCK_GROUP: tl.constexpr,
     BLOCK_G: tl.constexpr,
     BLOCK_D: tl.constexpr,
     BLOCK_N: tl.constexpr,
@@ -92,8 +110,10 @@ def decode_attention_kernel(
     The heads of one split are neighbours in the grid, hence run together: a token's row of all heads is then
     read as a whole.
     """
-    wait_for_inputs(PDL)
+    EAGER: tl.constexpr = FUSED and STAGES == 1
     release_next(PDL)
+    if not FUSED:  # the kernel in front may be storing the newest keys and values
+        wait_for_inputs(PDL)
     h, split, i = tl.program_id(0), tl.program_id(1), tl.program_id(2).to(tl.int64)
     length = tl.load(cache_seqlens + i)
     chunk = tl.cdiv(tl.maximum(min_chunk, tl.cdiv(length, SPLITS)), BLOCK_N) * BLOCK_N
@@ -101,33 +121,47 @@ def decode_attention_kernel(
     if split >= num_parts:
         return
     start, end = split * chunk, tl.minimum(split * chunk + chunk, length)
+    has_new = FUSED and end == length  # the split with the new token, which is not in the pool yet
+    if has_new:
+        end -= 1
     row = page_table + tl.load(rows + i).to(tl.int64) * table_width
 
-    g, dim = tl.arange(0, BLOCK_G), tl.arange(0, BLOCK_D)
+    g, dim, key = tl.arange(0, BLOCK_G), tl.arange(0, BLOCK_D), tl.arange(0, BLOCK_N)
     in_group, in_head = g < GROUP, dim < D
     HQ: tl.constexpr = HKV * GROUP
     dtype = k_cache.dtype.element_ty
     log2_scale = scale * 1.4426950408889634  # exp2 is what the hardware has
+    k_head, v_head = k_cache + h * D + dim[None, :], v_cache + h * D + dim[None, :]
     m = tl.full([BLOCK_G], float("-inf"), tl.float32)
     total = tl.zeros([BLOCK_G], tl.float32)
     acc = tl.zeros([BLOCK_G, BLOCK_D], tl.float32)
 
+    # Locations are read a block ahead, so that keys and values need not wait for them. What is masked must
+    # come as zero: a probability of zero times what nobody wrote may be NaN.
+    loc = tl.load(row + start + key, mask=start + key < end, other=0)
+    if EAGER:
+        mask = (start + key < end)[:, None] & in_head[None, :]
+        at = loc.to(tl.int64)[:, None] * (HKV * D)
+        k, v = tl.load(k_head + at, mask=mask, other=0.0), tl.load(v_head + at, mask=mask, other=0.0)
+        loc = tl.load(row + start + BLOCK_N + key, mask=start + BLOCK_N + key < end, other=0)
+
     if FUSED:
+        wait_for_inputs(PDL)
         heads = q_or_qkv + i * (HQ + 2 * HKV) * D
-        position = length - 1
-        q = rotated_heads(heads + h * GROUP * D, q_weight, eps, cos_sin, position, GROUP, D, BLOCK_G, BLOCK_D)
-        q = q.to(dtype)
-        if end == length:  # the split with the new token, whose key and value are not in the pool yet
-            k_new = rotated_heads(heads + (HQ + h) * D, k_weight, eps, cos_sin, position, 1, D, 1, BLOCK_D)
-            k_new = k_new.to(dtype)
+        q = rotated_heads(
+            heads + h * GROUP * D, q_weight, eps, cos_sin, length - 1, GROUP, D, BLOCK_G, BLOCK_D
+        ).to(dtype)
+        if has_new:
+            k_new = rotated_heads(
+                heads + (HQ + h) * D, k_weight, eps, cos_sin, length - 1, 1, D, 1, BLOCK_D
+            ).to(dtype)
             v_new = tl.load(heads + (HQ + HKV + h) * D + dim[None, :], mask=in_head[None, :], other=0.0)
-            target = (tl.load(row + position).to(tl.int64) * HKV + h) * D + dim[None, :]
-            tl.store(k_cache + target, k_new, mask=in_head[None, :])
-            tl.store(v_cache + target, v_new, mask=in_head[None, :])
+            at_new = tl.load(row + length - 1).to(tl.int64) * (HKV * D)
+            tl.store(k_head + at_new, k_new, mask=in_head[None, :])
+            tl.store(v_head + at_new, v_new, mask=in_head[None, :])
             m = tl.sum(q.to(tl.float32) * k_new.to(tl.float32), axis=1) * log2_scale
             total += 1.0
             acc += v_new.to(tl.float32)
-            end -= 1
     else:
         q = tl.load(
             q_or_qkv + (i * HQ + h * GROUP + g[:, None]) * D + dim[None, :],
@@ -135,26 +169,18 @@ def decode_attention_kernel(
             other=0.0,
         )
 
-    k_head, v_head = k_cache + h * D + dim[None, :], v_cache + h * D + dim[None, :]
-    keys = tl.arange(0, BLOCK_N)
-    # Locations are read one block ahead, so that keys and values never wait for them.
-    loc = tl.load(row + start + keys, mask=start + keys < end, other=0)
     for n in tl.range(start, end, BLOCK_N, num_stages=STAGES):
-        exists = n + keys < end
-        # What is masked must come as zero: a probability of zero times what nobody wrote may be NaN.
-        mask = exists[:, None] & in_head[None, :]
-        at = loc.to(tl.int64)[:, None] * (HKV * D)
-        loc = tl.load(row + n + BLOCK_N + keys, mask=n + BLOCK_N + keys < end, other=0)
-        k = tl.load(k_head + at, mask=mask, other=0.0)
-        scores = tl.dot(q, tl.trans(k), input_precision="ieee") * log2_scale
-        scores = tl.where(exists[None, :], scores, float("-inf"))
-        m_new = tl.maximum(m, tl.max(scores, axis=1))
-        probs = tl.exp2(scores - m_new[:, None])
-        keep = tl.exp2(m - m_new)
-        v = tl.load(v_head + at, mask=mask, other=0.0)
-        acc = tl.dot(probs.to(dtype), v, acc * keep[:, None], input_precision="ieee")
-        total = total * keep + tl.sum(probs, axis=1)
-        m = m_new
+        if not EAGER:
+            mask = (n + key < end)[:, None] & in_head[None, :]
+            at = loc.to(tl.int64)[:, None] * (HKV * D)
+            loc = tl.load(row + n + BLOCK_N + key, mask=n + BLOCK_N + key < end, other=0)
+            k, v = tl.load(k_head + at, mask=mask, other=0.0), tl.load(v_head + at, mask=mask, other=0.0)
+        m, total, acc = attend_block(q, k, v, n + key < end, m, total, acc, log2_scale)
+        if EAGER:
+            mask = (n + BLOCK_N + key < end)[:, None] & in_head[None, :]
+            at = loc.to(tl.int64)[:, None] * (HKV * D)
+            loc = tl.load(row + n + 2 * BLOCK_N + key, mask=n + 2 * BLOCK_N + key < end, other=0)
+            k, v = tl.load(k_head + at, mask=mask, other=0.0), tl.load(v_head + at, mask=mask, other=0.0)
 
     acc = acc / total[:, None]
     head = i * HQ + h * GROUP
@@ -172,7 +198,7 @@ def decode_attention_kernel(
     if tl.atomic_add(arrivals + pair, 1, sem="acq_rel") == num_parts - 1:
         # The last to arrive merges, which spares a launch, and leaves the counter as it found it.
         tl.store(arrivals + pair, 0)
-        merge_splits(part_out, part_lse, out + head * D, num_parts, GROUP, SPLITS, D, BLOCK_D)
+        merge_splits(part_out, part_lse, out + head * D, num_parts, GROUP, D, SPLITS, BLOCK_GROUP, BLOCK_D)
 
 
 @functools.cache
@@ -188,13 +214,13 @@ def _processors(device: torch.device) -> int:
     return torch.cuda.get_device_properties(device).multi_processor_count
 
 
-def choose_config(batch: int, num_kv_heads: int, processors: int) -> DecodeConfig:
+def choose_config(batch: int, num_kv_heads: int, group: int, processors: int) -> DecodeConfig:
     """Enough programs to fill the GPU, from what a captured graph knows: the lengths are not among it."""
-    pairs = batch * num_kv_heads
-    splits = triton.next_power_of_2(triton.cdiv(4 * processors, pairs))
-    if splits >= 16:
-        return DecodeConfig(block=32, splits=min(splits, 32), min_chunk=32)
-    return DecodeConfig(splits=max(splits, 8), min_chunk=256 if splits < 4 else 128)
+    splits = triton.next_power_of_2(triton.cdiv(2 * processors, batch * num_kv_heads))
+    if splits >= 8:  # few programs, each of one block or two: what counts is when the first one comes
+        most = max(64 // triton.next_power_of_2(group), 8)  # of what the last program must merge
+        return DecodeConfig(block=32, splits=min(splits, most), min_chunk=32, stages=1)
+    return DecodeConfig(min_chunk=256 if splits == 1 else 128)
 
 
 def _launch(
@@ -220,7 +246,7 @@ def _launch(
     if batch == 0:
         return out
     assert batch * num_kv_heads <= _MAX_PAIRS
-    config = config or choose_config(batch, num_kv_heads, _processors(device))
+    config = config or choose_config(batch, num_kv_heads, group, _processors(device))
     parts = (batch, num_kv_heads, config.splits, group)
     pdl = has_pdl(q_or_qkv)
     decode_attention_kernel[(num_kv_heads, config.splits, batch)](
@@ -245,6 +271,7 @@ def _launch(
         GROUP=group,
         D=size,
         FUSED=cos_sin is not None,
+        BLOCK_GROUP=triton.next_power_of_2(group),
         BLOCK_G=max(triton.next_power_of_2(group), 16),  # the least rows of a tensor core's product
         BLOCK_D=max(triton.next_power_of_2(size), 16),
         BLOCK_N=config.block,

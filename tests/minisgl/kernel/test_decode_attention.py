@@ -18,8 +18,9 @@ CONFIGS = st.builds(
     block=st.sampled_from([16, 32, 64]),
     splits=st.sampled_from([1, 2, 8]),
     min_chunk=st.sampled_from([1, 32, 256]),
+    stages=st.sampled_from([1, 3]),
 )
-few = settings(max_examples=15, deadline=None, derandomize=True)
+few = settings(max_examples=12, deadline=None, derandomize=True)
 
 
 def precision(half: bool, device: torch.device) -> torch.dtype:
@@ -61,7 +62,7 @@ def close(actual: torch.Tensor, expected: torch.Tensor) -> None:
 
 @few
 @given(
-    lengths=st.lists(st.integers(1, 90), max_size=4),
+    lengths=st.lists(st.integers(1, 70), max_size=4),
     group=st.integers(1, 3),
     heads=st.integers(1, 2),
     size=st.sampled_from([16, 24, 64]),
@@ -86,7 +87,7 @@ def test_equal_to_the_reference(
 
 @few
 @given(
-    lengths=st.lists(st.integers(1, 90), min_size=1, max_size=3),
+    lengths=st.lists(st.integers(1, 70), min_size=1, max_size=3),
     group=st.integers(1, 3),
     size=st.sampled_from([16, 24]),
     half=st.booleans(),
@@ -119,9 +120,9 @@ def test_fused_with_what_comes_before(
 
 def test_a_second_launch_finds_the_counters_at_zero(device: torch.device) -> None:
     torch.manual_seed(0)
-    pool = Pool([70, 3, 129], 2, 16, torch.float32, device)
+    pool = Pool([70, 3, 50], 2, 16, torch.float32, device)
     q = torch.randn(3, 4, 16, device=device)
-    config = DecodeConfig(block=16, splits=8, min_chunk=16)
+    config = DecodeConfig(block=16, splits=4, min_chunk=16)
     first, second = (triton.decode_attention(q, *pool.kv, *pool.index, 0.25, config=config) for _ in range(2))
     assert torch.equal(first, second), "merging in another order than the splits' would show in the bits"
 
@@ -137,8 +138,9 @@ def test_scores_that_overflow_without_the_maximum(device: torch.device) -> None:
 
 @pytest.mark.parametrize("batch", [1, 2, 4, 16, 64, 256, 1000])
 @pytest.mark.parametrize("heads", [1, 8])
-def test_chosen_configurations_are_launchable(batch: int, heads: int) -> None:
-    config = choose_config(batch, heads, 132)
+@pytest.mark.parametrize("group", [1, 2, 7, 64])
+def test_chosen_configurations_are_launchable(batch: int, heads: int, group: int) -> None:
+    config = choose_config(batch, heads, group, 132)
     for value in (config.block, config.splits, config.warps):
         assert value & (value - 1) == 0
     assert config.block >= 16 and config.splits <= 64
