@@ -72,11 +72,12 @@ def vector_kernel(
     wait_for_inputs(PDL)
     rows, sums = (), ()  # everything is asked for before anything is used
     for t in tl.static_range(TOKENS):
-        rows += (tl.load(x + t * in_size + k, mask=in_row, other=0.0),)
+        rows += (tl.load(x + t * in_size + k, mask=in_row, other=0.0),)  # type: ignore[assignment]
         if residual is not None:
-            sums += (tl.load(residual + t * out_size + n, mask=in_block, other=0.0),)
+            added_row = tl.load(residual + t * out_size + n, mask=in_block, other=0.0)
+            sums += (added_row,)  # type: ignore[assignment]
     for t in tl.static_range(TOKENS):
-        values = rows[t].to(tl.float32)
+        values = rows[t].to(tl.float32)  # type: ignore[var-annotated]
         scale = 1.0
         if norm_weight is not None:
             scale = 1.0 / tl.sqrt(tl.sum(values * values, axis=0) / in_size + eps)
