@@ -49,6 +49,7 @@ class Planned:
     job: dict[str, Any]
     answer: Future[Answer]
     prompts: tuple[str, ...] = ()
+    same_pages: bool = False
 
     @property
     def page_size(self) -> int:
@@ -149,7 +150,7 @@ class Reference:
             if self._is_decided(job, answer):
                 done: Future[Answer] = Future()
                 done.set_result(answer)
-                return Planned(engine_job.name, job, done)
+                return Planned(engine_job.name, job, done, same_pages=engine_job.same_pages)
         problem = f"{_REDRAWS} seeds leave a token of job {engine_job.name!r} undecided"
         raise TrustedFault(f"{self._exercise.key}: {problem}")
 
@@ -198,6 +199,7 @@ def tiny_job(exercise: Exercise, job: EngineJob, tiny_seed: int, on: EngineSetti
         "max_extend_tokens": job.max_extend_tokens,
     }
     sampling = {"temperature": 0.0, "ignore_eos": True, "max_tokens": job.max_tokens}
+    sampling["repetition_penalty"] = job.repetition_penalty
     model = {"tiny_seed": tiny_seed, "head_dim": on.head_dim}
     return _job(exercise, model, job.calls, sampling, settings, on)
 

@@ -104,15 +104,19 @@ def parse_trace(event: Any) -> list[dict[str, Any]]:
     return events
 
 
-def difference(expected: ProgramResult, got: ProgramResult, page_size: int) -> Text | None:
+def difference(
+    expected: ProgramResult, got: ProgramResult, page_size: int, *, same_pages: bool = False
+) -> Text | None:
     """The first thing that differs, as a whole message; None when the run is that of the reference.
 
+    ``same_pages``: which pages are free and cached is compared, too.
     Raises Malformed when the answer is not one to this job.
     """
     return (
         _token_difference(expected, got)
         or _page_difference(got, page_size)
         or _schedule_difference(expected, got)
+        or (both("verdict.engine_places") if same_pages and expected.pages != got.pages else None)
     )
 
 

@@ -86,7 +86,7 @@ def _run_jobs(box: Box, reference: Reference, run: EngineRun, on_event: OnEvent)
             return _end(run, Verdict.WA, both("verdict.engine_told", text=answer.text))
         due = one.answer.result()
         _count(run.result, due.result, answer, one.page_size)
-        message = difference(due.result, answer, one.page_size)
+        message = difference(due.result, answer, one.page_size, same_pages=one.same_pages)
         equal.append(due.result.tokens == answer.tokens)
         if one.prompts:
             _show(run.result, one, answer)

@@ -10,7 +10,7 @@ import ast
 import textwrap
 
 from judge.exercises import Exercise
-from judge.starter import origin_of
+from judge.starter import first_line, origin_of
 
 _MARK = "# hint:"
 
@@ -28,12 +28,8 @@ def solution_text(exercise: Exercise) -> str:
     known = origin.importable()
     used = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
     imports = "\n".join(sorted({known[name] for name in used & known.keys()}))
-    body = "\n".join(origin.lines[_first_line(node) - 1 : node.end_lineno])
+    body = "\n".join(origin.lines[first_line(node) - 1 : node.end_lineno])
     return f"from __future__ import annotations\n\n{imports}\n\n\n{_without_marks(textwrap.dedent(body))}"
-
-
-def _first_line(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> int:
-    return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
 
 
 def _without_marks(source: str) -> str:

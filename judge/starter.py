@@ -141,7 +141,7 @@ class Origin:
 
     def _header(self, node: _Function) -> list[str]:
         """The source lines from the first decorator to the colon that ends the signature."""
-        first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+        first = first_line(node)
         depth = 0
         for token in self.tokens:
             if token.start[0] < node.lineno or token.type != tokenize.OP:
@@ -192,6 +192,11 @@ class Origin:
 
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def first_line(node: _Function | ast.ClassDef) -> int:
+    """The line where a definition begins, decorators included."""
+    return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
 
 
 def _docstring_node(node: _Function | ast.ClassDef) -> ast.Expr | None:

@@ -89,7 +89,8 @@ class EngineJob(msgspec.Struct, frozen=True):
     """One run of the engine on T0, the random tiny model: an LLM and its ``generate`` calls, one by one.
 
     ``calls[k]`` is a list of prompts, lists of token ids below 512. ``slots``: the pool's size in tokens.
-    Sampling is greedy, EOS is ignored.
+    Sampling is greedy, EOS is ignored. With a ``repetition_penalty`` the tokens of the prompt count, too.
+    ``same_pages``: free and cached pages have to be those of the reference, in its order.
     """
 
     name: str
@@ -101,6 +102,8 @@ class EngineJob(msgspec.Struct, frozen=True):
     max_seq_len: int = 128
     max_tokens: int = 8
     max_extend_tokens: int = 8192
+    repetition_penalty: float = 1.0
+    same_pages: bool = False
 
 
 # --- What a run ends in -----------------------------------------------------------------------

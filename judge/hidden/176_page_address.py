@@ -8,7 +8,7 @@ from typing import Any
 from judge.authoring.mutants import instead, reference
 from judge.authoring.sentences import NO_RESULT, is_int, outcome
 from judge.harness.compare import same
-from judge.jobs import default_jobs
+from judge.jobs import P, default_jobs
 from judge.types import Broken, Case, EngineJob, Group, Mutant
 
 GROUPS = [
@@ -120,8 +120,16 @@ def _check_value(due: dict[str, int], seen: Any) -> Broken | None:
 
 
 def engine_jobs() -> list[EngineJob]:
-    """The default runs: the adapter fills a page table row by calling the function for each position."""
-    return default_jobs()
+    """The default runs: the adapter fills a page table row by calling the function for each position.
+
+    Any bijection of places gives the same tokens. So in the last, where pages come back in no order, those
+    that are free at the end have to be free in the reference's order.
+    """
+    calls = [[P(0, 9), P(1, 3), P(2, 6)], [P(3, 9), P(4, 5)], [P(5, 11)]]
+    scattered = EngineJob(
+        name="pages in no order", calls=calls, page_size=4, slots=48, cache_type="naive", same_pages=True
+    )
+    return [*default_jobs(), scattered]
 
 
 _RIGHT = reference(__file__)

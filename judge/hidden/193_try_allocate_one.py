@@ -297,14 +297,17 @@ def engine_jobs() -> list[EngineJob]:
 
     In the last, 27 of 40 tokens are cached by the first call. Beside the 18 tokens of the second call's first
     request, the other fits before its lock (28 of 40), not after it (28 of 20). The third call needs both
-    slots and 32 tokens, so that neither a slot nor a lock may be left.
+    slots and 32 tokens, so that neither a slot nor a lock may be left. A penalty on the prompt's tokens reads
+    them in the token pool, those of the hit prefix, too.
     """
     five = [P(0, 5), P(1, 5), P(2, 4), P(3, 15), P(4, 5)]
     tight = [[P(0, 20)], [P(5, 10), P(0, 20) + P(1, 2)], [P(7, 10), P(8, 6)]]
+    again = [[P(0, 60)], [P(5, 6), P(0, 60) + P(1, 2), P(0, 60) + P(2, 3)]]
     return [
         *default_jobs(),
         EngineJob(name="64 tokens, five requests", calls=[five, five], slots=64),
         EngineJob(name="40 tokens, where a lock decides", calls=tight, slots=40, max_running_req=2),
+        EngineJob(name="a penalty", calls=again, slots=320, max_tokens=16, repetition_penalty=2.0),
     ]
 
 

@@ -18,7 +18,7 @@ from minisgl.utils import cdiv
 if TYPE_CHECKING:
     from minisgl.llm import LLM
 
-Plan = dict[int, int]  # uid -> tokens that the request computes in this step
+Plan = dict[int, int]  # uid -> tokens that the request computes in this step, in the plan's order
 
 
 @contextmanager
@@ -48,7 +48,8 @@ class _Steps:
             plan = self._next_plan()
             if plan is None:
                 return None
-            self._decodes = [req for req in self._running() if plan.get(req.uid)]
+            running = {req.uid: req for req in self._running()}
+            self._decodes = [running[uid] for uid, tokens in plan.items() if tokens and uid in running]
             prefill = self._prefill(plan)
             if prefill is not None:
                 return self._llm._prepare_batch(prefill)
@@ -84,7 +85,8 @@ class _Steps:
         """Admit exactly the planned prompts, through the engine's own admission."""
         manager = self._llm.prefill_manager
         waiting = manager.pending_list
-        planned = [req for req in waiting if plan.get(req.uid)]
+        by_uid = {req.uid: req for req in waiting}
+        planned = [by_uid[uid] for uid, tokens in plan.items() if tokens and uid in by_uid]
         manager.pending_list = planned
         batch = manager.schedule_next_batch(self._llm.prefill_budget)
         manager.pending_list = [req for req in waiting if not plan.get(req.uid)]

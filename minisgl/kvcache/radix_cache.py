@@ -273,11 +273,16 @@ class RadixPrefixCache(BasePrefixCache):
                 break
             shared = align_down(child.get_match_len(rest), self.page_size)
             if shared < child.length:
-                child = child.split_at(shared)
-                trace.emit("split", length=shared, ref_count=child.ref_count)
+                child = self._fork(child, rest, shared)
             child.timestamp = self.clock
-            node, matched = child, matched + shared
+            node, matched = child, matched + child.length
         return node, matched
+
+    def _fork(self, edge: RadixTreeNode, query: torch.Tensor, shared: int) -> RadixTreeNode:
+        """Cut `edge` where `query` leaves it, after `shared` tokens in whole pages; the part above."""
+        upper = edge.split_at(shared)
+        trace.emit("split", length=shared, ref_count=upper.ref_count)
+        return upper
 
 
 def _is_evictable(node: RadixTreeNode) -> bool:

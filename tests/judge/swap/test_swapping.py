@@ -14,6 +14,7 @@ from judge.engine_result import ProgramResult, Told, difference, parse_result
 from judge.exercises import find
 from judge.harness.local import load_reference, load_target
 from judge.jobs import P, default_jobs
+from judge.solution import solution_text
 from judge.swap import SwapError, SwapSpec, install, program
 from judge.types import EngineJob
 from minisgl.core import Req
@@ -288,3 +289,30 @@ def _imports_of(module: ModuleType) -> set[str]:
 def test_a_swap_error_names_its_words():
     error = SwapError("swap_fork", cut=3, length=4)
     assert (error.key, error.values) == ("swap_fork", {"cut": 3, "length": 4})
+
+
+MISSED_BY_TOKENS = {
+    "176 takes the pages in ascending order": ("176", "block_table[logical]", "sorted(block_table)[logical]"),
+    "188 turns the requests around": ("188", '"requests": live,', '"requests": live[::-1],'),
+    "193 leaves the hit prefix out of the token pool": (
+        "193",
+        "self.table_manager.token_pool[table_idx, :cached_len] = req.input_ids[:cached_len]",
+        "pass",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISSED_BY_TOKENS)
+def test_a_job_of_the_exercise_shows(mistake):
+    number, right, wrong = MISSED_BY_TOKENS[mistake]
+    exercise = find(number)
+    source = solution_text(exercise)
+    assert right in source
+    mine = load_target(exercise, source.replace(right, wrong), "<mistake>")
+    reference = {exercise.name: load_reference(exercise)} if exercise.place == "adapter" else {}
+    seen = []
+    for job in exercise.hidden.make_jobs():
+        due, got = run(exercise, job, reference), run(exercise, job, {exercise.name: mine})
+        assert difference(due, due, job.page_size, same_pages=job.same_pages) is None
+        seen.append(difference(due, got, job.page_size, same_pages=job.same_pages))
+    assert any(seen)
