@@ -8,17 +8,21 @@ from collections.abc import Sequence
 
 def main(argv: Sequence[str]) -> int:
     """Run what the command line asks for. Returns the exit code."""
-    from .server.args import make_parser, parse_args
+    if "shell" in argv[:1] or "--shell" in argv:
+        from . import shell
+
+        return shell.main(
+            [word for i, word in enumerate(argv) if word != "--shell" and (i, word) != (0, "shell")]
+        )
+    from .server.args import make_args, make_parser
+    from .server.launch import launch_server
 
     parser = make_parser(
         "python -m minisgl",
         "Serve a model behind OpenAI's API (/v1/chat/completions, /v1/completions, /v1/models). `python -m"
         " minisgl shell` chats with it in the terminal instead.",
     )
-    args = parse_args(parser, argv)
-    from .server.launch import launch_server
-
-    return launch_server(args)
+    return launch_server(make_args(parser, vars(parser.parse_args(argv))))
 
 
 if __name__ == "__main__":

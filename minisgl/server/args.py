@@ -271,9 +271,8 @@ def make_parser(prog: str, description: str, groups: Sequence[str] = tuple(FLAGS
     return parser
 
 
-def parse_args(parser: argparse.ArgumentParser, argv: Sequence[str]) -> ServerArgs:
-    """The settings that a command line gives. Ends the process with a sentence when it is wrong."""
-    given = vars(parser.parse_args(argv))
+def make_args(parser: argparse.ArgumentParser, given: dict[str, Any]) -> ServerArgs:
+    """The settings, of which these were given. Ends the process with a sentence when one is wrong."""
     given.setdefault("device", "cuda" if torch.cuda.is_available() else "cpu")
     try:
         return ServerArgs(**given)

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import math
+import resource
 import signal
 import socket
 import sys
@@ -28,6 +29,8 @@ from .processes import Processes, ProcessFailed
 # A client that takes nothing for so long is gone, whatever its system says: its memory is needed.
 _UNREAD_MS = 120_000
 _UNREAD_BYTES = 2**17  # of an answer that the system keeps; what is beyond is merged, and waits here
+_KEEP_ALIVE_S = 60  # that a connection may be idle; clients reuse theirs
+_MAX_FILES = 2**16  # a connection is a file, and by default a process may have 1024
 _SHUTDOWN_SLACK_S = 2
 
 
@@ -35,6 +38,7 @@ def launch_server(args: ServerArgs) -> int:
     """Serve until a signal ends it. Returns the exit code: 0, or 1 with the reason on standard error."""
     started = time.monotonic()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # until requests are accepted
+    _allow_files(_MAX_FILES)
     try:
         args = replace(args, model=resolve_model(str(args.model)), served_model_name=args.model_name)
         sock = _bind(args)
@@ -79,6 +83,7 @@ class Server:
             lifespan="off",
             log_level="warning",
             access_log=False,
+            timeout_keep_alive=_KEEP_ALIVE_S,
             timeout_graceful_shutdown=math.ceil(self.args.shutdown_grace) + _SHUTDOWN_SLACK_S,
         )
         self._uvicorn = _Uvicorn(config)
@@ -147,6 +152,13 @@ def _bind(args: ServerArgs) -> socket.socket:
         sock.close()
         raise OSError(f"cannot listen at {args.host} port {args.port}: {error.strerror or error}") from error
     return sock
+
+
+def _allow_files(wanted: int) -> None:
+    """Let this process open so many files, or as many as it may."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    allowed = wanted if most == resource.RLIM_INFINITY else min(wanted, most)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, most))
 
 
 def _url(args: ServerArgs, sock: socket.socket) -> str:

@@ -7,7 +7,7 @@ import os
 import shutil
 import threading
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing import connection, parent_process
 from multiprocessing.connection import Connection
@@ -22,7 +22,7 @@ from ..tokenizer.detokenize import DetokenizeManager
 from ..tokenizer.pieces import TokenPieces
 from ..tokenizer.server import detokenize_loop, tokenize_loop
 from ..tokenizer.tokenize import TokenizeManager
-from ..utils.hf import Tokenizer, load_tokenizer
+from ..utils.hf import FastTokenizer, NoTokenizer, Tokenizer, load_tokenizer
 from ..utils.mp import ZmqPullQueue, ZmqPushQueue
 from .args import ServerArgs
 from .backend import ServerScheduler
@@ -109,10 +109,10 @@ def tokenizer_main(link: Link, addresses: Addresses, args: ServerArgs, name: str
 def detokenizer_main(link: Link, addresses: Addresses, args: ServerArgs) -> None:
     """The process that turns tokens into text."""
     tokenizer = _tokenizer(args)
-    pieces = None if tokenizer is None else TokenPieces(Path(str(args.model)) / "tokenizer.json")
+    pieces = TokenPieces(tokenizer.library) if isinstance(tokenizer, FastTokenizer) else None
     recv = _pull_tokenizer(addresses.of("detokenizer"))
     link.ready()
-    detokenize_loop(DetokenizeManager(tokenizer or NoTokenizer()), pieces, recv, _push_frontend(addresses))
+    detokenize_loop(DetokenizeManager(tokenizer), pieces, recv, _push_frontend(addresses))
 
 
 def scheduler_main(link: Link, addresses: Addresses, args: ServerArgs) -> None:
@@ -149,24 +149,11 @@ def scheduler_main(link: Link, addresses: Addresses, args: ServerArgs) -> None:
         scheduler.run_forever()
 
 
-class NoTokenizer:
-    """Stands for the tokenizer that a model does not have: its tokens have no text."""
-
-    def encode(self, text: str, special_tokens: bool = True) -> list[int]:
-        raise ValueError("the model has no tokenizer")
-
-    def decode(self, token_ids: Sequence[int]) -> str:
-        return ""
-
-    def batch_decode(self, sequences: Sequence[Sequence[int]]) -> list[str]:
-        return [""] * len(sequences)
-
-
-def _tokenizer(args: ServerArgs) -> Tokenizer | None:
+def _tokenizer(args: ServerArgs) -> Tokenizer:
     try:
         return load_tokenizer(Path(str(args.model)))
     except FileNotFoundError:
-        return None
+        return NoTokenizer("the model comes without a tokenizer")
 
 
 def _pull_tokenizer(address: str) -> ZmqPullQueue[BaseTokenizerMsg]:

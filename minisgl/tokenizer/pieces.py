@@ -2,38 +2,39 @@
 
 from __future__ import annotations
 
-import json
+import re
 from functools import lru_cache
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import tokenizers
 
 
 class TokenPieces:
-    """Token ids to bytes, from a `tokenizer.json`.
+    """Token ids to bytes.
 
     Two spellings are in use. GPT-2's writes each byte as a printable character (byte-level BPE);
     SentencePiece's writes `▁` for a space, and `<0xE4>` for a byte that has no token of its own.
     """
 
-    def __init__(self, path: Path) -> None:
-        import tokenizers
-
-        self._tokenizer = tokenizers.Tokenizer.from_file(str(path))
-        decoder = json.dumps(json.loads(path.read_text(encoding="utf-8")).get("decoder"))
-        self._bytes_of = byte_characters() if '"ByteLevel"' in decoder else None
-        self._special = set(self._tokenizer.get_added_tokens_decoder())
+    def __init__(self, tokenizer: tokenizers.Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        decoder = tokenizer.decoder
+        is_byte_level = decoder is not None and b'"ByteLevel"' in decoder.__getstate__()  # its JSON
+        self._bytes_of = byte_characters() if is_byte_level else None
+        self._added = set(tokenizer.get_added_tokens_decoder())
 
     def of(self, token_id: int) -> bytes:
         """The bytes of a token; none when the vocabulary has no such id."""
         piece = self._tokenizer.id_to_token(token_id)
         if piece is None:
             return b""
-        if token_id in self._special:
-            return str(piece).encode()
         if self._bytes_of is not None:
+            if token_id in self._added or not self._bytes_of.keys() >= set(piece):
+                return str(piece).encode()  # it stands in the vocabulary as it is
             return bytes(self._bytes_of[char] for char in piece)
-        if len(piece) == 6 and piece.startswith("<0x") and piece.endswith(">"):
-            return bytes.fromhex(piece[3:5])
-        return str(piece).replace("▁", " ").encode()
+        byte = re.fullmatch(r"<0x([0-9A-Fa-f]{2})>", piece)
+        return bytes.fromhex(byte[1]) if byte else str(piece).replace("▁", " ").encode()
 
 
 @lru_cache(maxsize=1)

@@ -39,6 +39,11 @@ class FastTokenizer:
         except Exception as error:  # the library raises nothing more specific
             raise ValueError(f"{source} is damaged, fetch it again: {error}") from error
 
+    @property
+    def library(self) -> tokenizers.Tokenizer:
+        """The library's object, for whoever wants to know more of the vocabulary."""
+        return self._tokenizer
+
     def encode(self, text: str, special_tokens: bool = True) -> list[int]:
         ids: list[int] = self._tokenizer.encode(text, add_special_tokens=special_tokens).ids
         return ids

@@ -16,8 +16,7 @@ from judge.i18n import LANGS, t
 from tools.book.page import ROOT, Site
 from tools.book.parts import THEME
 
-STATIC = ROOT / "judge" / "service" / "static"
-"""The site's, whose fonts and palette are the book's, too."""
+FONTS = ROOT / "judge" / "service" / "static" / "fonts"
 ASSETS = ("tokens.css", "base.css", "book.css", "figure.css", "book.js", "mark.svg")
 NAMES = {"zh": ("zh-CN", "中文"), "en": ("en", "EN")}
 
@@ -132,8 +131,7 @@ def _publish(rendered: Path, target: Path, lang: str, root: Path) -> None:
     assets.mkdir()
     for name in ASSETS:
         shutil.copyfile(THEME / name, assets / name)
-    shutil.copyfile(STATIC / "palette.css", assets / "palette.css")
-    shutil.copytree(STATIC / "fonts", assets / "fonts")
+    shutil.copytree(FONTS, assets / "fonts")
 
 
 def _front_door(out: Path) -> None:

@@ -8,13 +8,14 @@ import pytest
 import torch
 
 from minisgl.distributed import DistributedInfo
-from minisgl.server.args import FLAGS, ServerArgs, make_parser, parse_args
+from minisgl.server.args import FLAGS, ServerArgs, make_args, make_parser
 
 ALL_FLAGS = [flag for flags in FLAGS.values() for flag in flags]
 
 
 def parse(*argv: str) -> ServerArgs:
-    return parse_args(make_parser("minisgl", "Serve."), argv)
+    parser = make_parser("minisgl", "Serve.")
+    return make_args(parser, vars(parser.parse_args(argv)))
 
 
 def test_every_setting_has_a_flag() -> None:
