@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 
 import torch
+from gpu_workload import copy_bandwidth
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -49,13 +50,6 @@ def captured(call: Callable[[], object]) -> Callable[[], object]:
     return graph.replay
 
 
-def bandwidth() -> float:
-    """Bytes a second that a large copy reads and writes together."""
-    source = torch.empty(2**30, dtype=torch.uint8, device="cuda")
-    target = torch.empty_like(source)
-    return 2 * len(source) / (median_ms(captured(lambda: target.copy_(source)), 20) / 1e3)
-
-
 def measure(repeats: int) -> list[dict[str, float]]:
     generator = torch.Generator("cuda").manual_seed(0)
 
@@ -66,7 +60,7 @@ def measure(repeats: int) -> list[dict[str, float]]:
         random(EXPERTS, 2 * SIZE, HIDDEN, scale=HIDDEN**-0.5),
         random(EXPERTS, HIDDEN, SIZE, scale=SIZE**-0.5),
     )
-    rate, rows = bandwidth(), []
+    rate, rows = copy_bandwidth(), []
     for tokens in BATCHES:
         x, logits = random(tokens, HIDDEN), random(tokens, EXPERTS)
         used = select_experts(logits, TOP_K, True)[1].unique().numel()

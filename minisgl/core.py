@@ -227,6 +227,8 @@ class Batch:
     input_ids: torch.Tensor = field(init=False)  # int32 [N]
     positions: torch.Tensor = field(init=False)  # int32 [N]
     out_loc: torch.Tensor = field(init=False)  # int32 [N], where in the KV pool each token goes
+    # maybe set by the scheduler, for decode: int32 [2, B], rows of padded_reqs and their lengths (device_len)
+    lengths: torch.Tensor | None = field(default=None, init=False)
     padded_reqs: list[Req] = field(init=False)  # reqs, then dummies where a graph needs a fixed size
     # set by the attention backend
     attn_metadata: BaseAttnMetadata = field(init=False)

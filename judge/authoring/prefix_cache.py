@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from judge.authoring.sentences import refuse
 from judge.authoring.tensors import INT32_BYTES, int32_raw, is_int32
 from judge.sandbox.tensors import TensorData
-from judge.types import Broken, Refused
 
 LONGEST = 4096
 MOST_INSERTS = 64
@@ -40,13 +40,17 @@ class PrefixCache:
     def insert(self, ids: Any, locations: Any) -> list[Any]:
         """Length already held, number of the new handle, its locations."""
         if not (is_int32(ids, 1) and is_int32(locations, 1) and ids.shape == locations.shape):
-            zh = "`insert_prefix` 要两个等长的 int32 一维张量：token 和它们的位置。"
-            en = "`insert_prefix` takes two int32 tensors [n] of one length: tokens and their locations."
-            raise Refused(Broken(1, {"zh": zh, "en": en}))
+            refuse(
+                1,
+                "`insert_prefix` 要两个等长的 int32 一维张量：token 和它们的位置。",
+                "`insert_prefix` takes two int32 tensors [n] of one length: tokens and their locations.",
+            )
         if ids.shape[0] > LONGEST or len(self._inserts) >= MOST_INSERTS:
-            zh = "插入的次数或者 token 远多于算好的。"
-            en = "Insertions, or the tokens in one, are far more than what was computed."
-            raise Refused(Broken(1, {"zh": zh, "en": en}))
+            refuse(
+                1,
+                "插入的次数或者 token 远多于算好的。",
+                "Insertions, or the tokens in one, are far more than what was computed.",
+            )
         handle, held = self._insert(ids.raw, locations.raw)
         self._handles += 1
         self._inserts.append([int32_raw(handle.ids), int32_raw(handle.locations[held:])])

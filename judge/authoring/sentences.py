@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NoReturn
 
 from judge.harness.compare import error_name
-from judge.types import Text
+from judge.types import Broken, Refused, Text
 
 SHOWN = 6
 NO_RESULT: Text = {"zh": "这次调用没有留下结果。", "en": "The call left no result."}
+
+
+def refuse(rule: int, zh: str, en: str) -> NoReturn:
+    """End the case as wrong: a trusted object says so of a call whose arguments break a rule."""
+    raise Refused(Broken(rule, {"zh": zh, "en": en}))
 
 
 def is_int(value: object) -> bool:

@@ -6,11 +6,11 @@ import random
 from typing import Any
 
 from judge.authoring.mutants import instead
-from judge.authoring.sentences import NO_RESULT
+from judge.authoring.sentences import NO_RESULT, is_int, refuse
 from judge.authoring.tensors import int32
 from judge.harness.compare import same
 from judge.jobs import P, default_jobs
-from judge.types import Broken, Case, EngineJob, Group, Mutant, Refused, Text
+from judge.types import Broken, Case, EngineJob, Group, Mutant, Text
 
 GROUPS = [
     Group("no_slot", "没有空槽位", "no free slot"),
@@ -85,8 +85,7 @@ class Cache:
     def match(self, is_request: Any) -> list[Any]:
         """Number and locations of the handle."""
         if is_request is not True:
-            zh, en = "`match_req` 收到的不是这个请求。", "`match_req` is not given this request."
-            raise Refused(Broken(2, {"zh": zh, "en": en}))
+            refuse(2, "`match_req` 收到的不是这个请求。", "`match_req` is not given this request.")
         self._log.append("match")
         return [0, self._hit]
 
@@ -108,10 +107,9 @@ class Cache:
         return self._log
 
     def _count(self, number: Any, name: str, change: int) -> None:
-        if type(number) is not int or number != 0:
-            zh = "锁住或解锁的不是匹配得到的句柄。"
+        if not is_int(number) or number != 0:
             en = "What is locked or unlocked is not the handle that the match gave."
-            raise Refused(Broken(3, {"zh": zh, "en": en}))
+            refuse(3, "锁住或解锁的不是匹配得到的句柄。", en)
         self._log.append(name)
         self._locks += change
 
@@ -129,13 +127,6 @@ def drive(target: Any, case: dict[str, Any], io: Any) -> None:
     from minisgl.scheduler.prefill import PrefillAdder
     from minisgl.scheduler.table import TableManager
 
-    class Handle:
-        def __init__(self, number, locations):
-            self.number, self.cached_len, self._locations = number, len(locations), locations
-
-        def get_matched_indices(self):
-            return self._locations.clone()
-
     class Cache:
         page_size = 1
 
@@ -144,7 +135,9 @@ def drive(target: Any, case: dict[str, Any], io: Any) -> None:
             return io.call("available")
 
         def match_req(self, pending):
-            return MatchResult(Handle(*io.call("match", pending is req)))
+            number, places = io.call("match", pending is req)
+            handle = io.obj(number=number, cached_len=len(places), get_matched_indices=places.clone)
+            return MatchResult(handle)
 
         def lock(self, handle):
             io.call("lock", getattr(handle, "number", None))

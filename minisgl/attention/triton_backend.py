@@ -36,10 +36,13 @@ class TritonBackend(BaseAttnBackend):
         self._range = torch.arange(len(page_table), device=page_table.device)
 
     def prepare_metadata(self, batch: Batch) -> None:
-        reqs = batch.padded_reqs
-        lengths = [[req.table_idx for req in reqs], [req.device_len for req in reqs]]
-        on_device = to_device(torch.tensor(lengths, dtype=torch.int32), self.page_table.device)
-        batch.attn_metadata = TritonMetadata(on_device, self._range[: len(reqs)])
+        reqs, lengths = batch.padded_reqs, batch.lengths
+        if lengths is None:
+            host = torch.tensor(
+                [[req.table_idx for req in reqs], [req.device_len for req in reqs]], dtype=torch.int32
+            )
+            lengths = to_device(host, self.page_table.device)
+        batch.attn_metadata = TritonMetadata(lengths, self._range[: len(reqs)])
 
     def attend(self, q: torch.Tensor, layer_id: int, batch: Batch) -> torch.Tensor:
         metadata = batch.attn_metadata

@@ -164,25 +164,25 @@ class Engine:
 
         The scheduler has set the batch's tensors and the backend its metadata. Every request moves on by one.
         """
-        tokens: torch.Tensor | None = None
+        drawn = next_ids = None
         if self.graph_runner.can_use_cuda_graph(batch):
             self.graph_runner.buffer.copy_sampling(args)
-            logits, drawn = self.graph_runner.replay(batch)
-            logits, tokens = logits[: batch.size], drawn[: batch.size]
+            logits, drawn, next_ids = (x[: batch.size] for x in self.graph_runner.replay(batch))
         else:
             logits = self._logits(batch)[: batch.size]
         for req in batch.reqs:
             req.complete_one()
-        tokens = self.sampler.sample(logits, args, tokens)
+        tokens = self.sampler.sample(logits, args, drawn)
         logprobs = self.sampler.logprobs(logits, tokens, args)
-        # The next step may be on its way before anybody sees that a request has failed: it needs some id.
-        next_tokens = tokens.clamp(min=0)
+        if next_ids is None or tokens is not drawn:
+            # The next step may be on its way before anybody sees that a request failed: it needs some id.
+            next_ids = tokens.clamp(min=0)
         if self.device.type != "cuda":
-            return ForwardOutput(next_tokens, tokens, None, logprobs)
+            return ForwardOutput(next_ids, tokens, None, logprobs)
         on_cpu = tokens.to("cpu", non_blocking=True)
         copy_done = torch.cuda.Event()
         copy_done.record()
-        return ForwardOutput(next_tokens, on_cpu, copy_done, logprobs)
+        return ForwardOutput(next_ids, on_cpu, copy_done, logprobs)
 
     def reset(self) -> None:
         """Forget a forward that an interrupt has torn off, at whatever line."""

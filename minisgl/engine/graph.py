@@ -30,6 +30,7 @@ class GraphOutput(NamedTuple):
 
     logits: torch.Tensor  # [padded requests, vocab_size]
     tokens: torch.Tensor  # int32 [padded requests], drawn by `sample_tokens`
+    next_ids: torch.Tensor  # the same as ids to go on with: where there is no token, 0
 
 
 def choose_graph_sizes(max_bs: int) -> list[int]:
@@ -190,4 +191,4 @@ class GraphRunner:
         size = batch.padded_size
         buffer = self.buffer
         tokens = sample_tokens(logits, buffer.temperatures[:size], buffer.uniforms[:size])
-        return GraphOutput(logits, tokens)
+        return GraphOutput(logits, tokens, tokens.clamp(min=0))

@@ -66,6 +66,7 @@ class Sampler:
         self._top_p, self._min_p = torch.zeros(2, num_rows, device=device)
         self.penalties = PenaltyTable(device, num_rows)
         self._kinds = torch.zeros(num_rows, 5, dtype=torch.bool)  # on the CPU
+        self._is_plain = [True] * num_rows  # whether a row's request is greedy and asks for nothing else
         self._owners: list[object] = [None] * num_rows  # whose settings a row holds
 
     def prepare(self, batch: Batch) -> BatchSamplingArgs:
@@ -73,7 +74,7 @@ class Sampler:
         if batch.is_prefill:
             self._admit(batch.reqs[batch.num_decodes :])
         args = BatchSamplingArgs()
-        if not self._kinds.any():
+        if all(self._is_plain[req.table_idx] for req in batch.reqs):
             return args
         table_rows = torch.tensor([req.table_idx for req in batch.reqs])
         kinds = self._kinds[table_rows]
@@ -174,6 +175,7 @@ class Sampler:
             many = p.is_filtered and k > CANDIDATES
             kinds = [not p.is_greedy, few, many, p.is_penalized, p.logprobs is not None]
             self._kinds[row] = torch.tensor(kinds)
+            self._is_plain[row] = not any(kinds)
             self._owners[row] = owners[i]
 
     def _filter_args(self, which: torch.Tensor, rows: torch.Tensor) -> FilterArgs:

@@ -137,6 +137,19 @@ def gather_sampling(
     return _kernels(rows).gather_sampling(temperatures, states, rows, positions)
 
 
+def decode_inputs(indices: torch.Tensor, page_table: torch.Tensor) -> torch.Tensor:
+    """What a decode step reads of each request.
+
+    Args:
+        indices: int64 [2, B], each request's row of the page table and its newest token's position.
+        page_table: int32 [R, W], token locations.
+
+    Returns:
+        int32 [4, B]: rows, lengths with the newest token, positions, and where the token's KV goes.
+    """
+    return _kernels(indices).decode_inputs(indices, page_table)
+
+
 def decode_attention(
     q: torch.Tensor,
     k_cache: torch.Tensor,
@@ -241,6 +254,7 @@ __all__ = [
     "NO_TOKEN",
     "apply_rope",
     "decode_attention",
+    "decode_inputs",
     "fast_compare_key",
     "fused_add_rms_norm",
     "fused_decode_attention",

@@ -94,6 +94,11 @@ def gather_sampling(
     return temperatures[rows], uniforms(states[rows], positions)
 
 
+def decode_inputs(indices: torch.Tensor, page_table: torch.Tensor) -> torch.Tensor:
+    row, position = indices
+    return torch.stack((row, position + 1, position, page_table[row, position])).to(torch.int32)
+
+
 def decode_attention(
     q: torch.Tensor,
     k_cache: torch.Tensor,

@@ -16,7 +16,8 @@ from judge.i18n import LANGS, t
 from tools.book.page import ROOT, Site
 from tools.book.parts import THEME
 
-FONTS = ROOT / "judge" / "service" / "static" / "fonts"
+STATIC = ROOT / "judge" / "service" / "static"
+"""The site's, whose fonts and palette are the book's, too."""
 ASSETS = ("tokens.css", "base.css", "book.css", "figure.css", "book.js", "mark.svg")
 NAMES = {"zh": ("zh-CN", "中文"), "en": ("en", "EN")}
 
@@ -131,7 +132,8 @@ def _publish(rendered: Path, target: Path, lang: str, root: Path) -> None:
     assets.mkdir()
     for name in ASSETS:
         shutil.copyfile(THEME / name, assets / name)
-    shutil.copytree(FONTS, assets / "fonts")
+    shutil.copyfile(STATIC / "palette.css", assets / "palette.css")
+    shutil.copytree(STATIC / "fonts", assets / "fonts")
 
 
 def _front_door(out: Path) -> None:

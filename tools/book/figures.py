@@ -56,9 +56,9 @@ def _keep(node: ET.Element, lang: str) -> None:
         _keep(child, lang)
 
 
-def stand_alone(figure: Figure, tokens_css: str, figure_css: str) -> str:
+def stand_alone(figure: Figure, palette: str, figure_css: str) -> str:
     """The figure as a file of its own: colours written in, on paper, light or dark as the system asks."""
-    pairs = re.findall(r"(--[\w-]+):\s*light-dark\((#\w+),\s*(#\w+)\)", tokens_css)
+    pairs = re.findall(r"(--[\w-]+):\s*light-dark\((#\w+),\s*(#\w+)\)", palette)
     used = [pair for pair in pairs if f"var({pair[0]})" in figure_css]
     light = "".join(f"{name}:{value};" for name, value, _ in used)
     dark = "".join(f"{name}:{value};" for name, _, value in used)

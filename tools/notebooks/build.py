@@ -17,7 +17,7 @@ import jupytext
 import nbformat
 
 from judge.i18n import LANGS
-from tools.book.build import read_site
+from tools.book.build import STATIC, read_site
 from tools.book.figures import stand_alone
 from tools.book.page import ROOT, Page, Site
 from tools.book.parts import THEME
@@ -51,12 +51,12 @@ def make(relative: Path, lang: str, site: Site, *, solved: bool, root: Path = RO
     notebook: Any = jupytext.reads(_FRONT + sheet.text(), fmt="md:myst")
     notebook.metadata = nbformat.from_dict(METADATA)
     notebook.nbformat, notebook.nbformat_minor = 4, 5
-    tokens = (THEME / "tokens.css").read_text(encoding="utf-8")
+    palette = (STATIC / "palette.css").read_text(encoding="utf-8")
     rules = (THEME / "figure.css").read_text(encoding="utf-8")
     for number, cell in enumerate(notebook.cells, start=1):
         cell.id = f"ch{source.head['chapter']:02d}-{number:02d}"
         for name in re.findall(r"\(attachment:([^)]+)\)", cell.source):
-            svg = stand_alone(sheet.figures[name], tokens, rules)
+            svg = stand_alone(sheet.figures[name], palette, rules)
             cell.setdefault("attachments", {})[name] = {"image/svg+xml": svg}
     nbformat.validate(notebook)
     return nbformat.writes(notebook, version=4) + "\n"

@@ -3,6 +3,7 @@
 from .activation import silu_and_mul
 from .attention import fused_decode_attention
 from .balanced import decode_attention
+from .inputs import decode_inputs
 from .linear import linear_add, norm_gate_up, norm_linear
 from .lookup import indexing
 from .norm import fused_add_rms_norm, rms_norm
@@ -14,6 +15,7 @@ from .uniforms import gather_sampling
 __all__ = [
     "apply_rope",
     "decode_attention",
+    "decode_inputs",
     "fused_add_rms_norm",
     "fused_decode_attention",
     "gather_sampling",

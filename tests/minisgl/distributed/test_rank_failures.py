@@ -35,7 +35,7 @@ def make(**settings) -> LLM:
 
 
 def pids(llm: LLM) -> list[int]:
-    return [child.pid for child in llm._ranks._processes.values()]
+    return llm._ranks.pids
 
 
 def is_running(pid: int) -> bool:
@@ -117,7 +117,7 @@ from minisgl.llm import LLM
 from minisgl.models.tiny import tiny_config, tiny_state_dict
 config = tiny_config()
 llm = LLM((config, tiny_state_dict(config, 0)), num_page_override=64, tp_size=2)
-print(*[child.pid for child in llm._ranks._processes.values()], llm._ranks._folder, flush=True)
+print(*llm._ranks.pids, llm._ranks._folder, flush=True)
 def wait(index, token):
     print("token", flush=True)
     signal.pause()
