@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import reprlib
+from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 import torch
 
-from .utils import check_count, is_int, is_number
+from .utils import check_count, int_tensor, is_int, is_number
 
 if TYPE_CHECKING:
     from .attention import BaseAttnBackend, BaseAttnMetadata
@@ -181,17 +182,17 @@ class Req:
     def append_host(self, next_token: torch.Tensor) -> None:
         """Record a sampled token on the CPU, where it may arrive later than on the device: int32 [1].
 
-        `input_ids` becomes the front part of a buffer that doubles when it is full: n tokens cost about n
-        copies, and n * n if each made a tensor of its own.
+        `input_ids` becomes a view of the front of an array that doubles when it is full: n tokens cost about
+        n copies, and n * n if each made a tensor of its own.
         """
-        length = len(self.input_ids)
-        buffer: torch.Tensor | None = getattr(self, "_buffer", None)
-        if buffer is None or length == len(buffer):
-            buffer = torch.empty(2 * length + 1, dtype=torch.int32)
-            buffer[:length] = self.input_ids
-            self._buffer = buffer
-        buffer[length : length + 1] = next_token
-        self.input_ids = buffer[: length + 1]
+        length = self.input_ids.numel()
+        store: array[int] | None = getattr(self, "_store", None)
+        if store is None or length == len(store):
+            store = array("i", bytes(4 * (2 * length + 16)))
+            self._store, self._tokens = store, torch.frombuffer(store, dtype=torch.int32)
+            self._tokens[:length] = self.input_ids
+        store[length] = int(next_token)  # of an array, which is ten times as fast as of a tensor
+        self.input_ids = self._tokens[: length + 1]
 
     def __repr__(self) -> str:
         return (
@@ -274,11 +275,11 @@ def flat_ranges(
     Returns:
         int64 [N] each: the row and the position of every entry, N being the sum of all lengths.
     """
-    row, start = torch.tensor(rows, dtype=torch.int64), torch.tensor(starts, dtype=torch.int64)
+    row, start = int_tensor(rows), int_tensor(starts)
     lengths = [end - begin for begin, end in zip(starts, ends, strict=True)]
     if lengths.count(1) == len(lengths):  # every decode step
         return row, start
-    length = torch.tensor(lengths)
+    length = int_tensor(lengths)
     which = torch.repeat_interleave(length, output_size=sum(lengths))  # the range that an entry belongs to
     shift = start - (length.cumsum(0) - length)  # from an entry's place in the result to its position
     return row[which], shift[which] + torch.arange(len(which))

@@ -117,8 +117,9 @@ class SchedulerIOMixin(ABC):
         """Send the tokens of one step. All ranks have the same, so one of them is enough."""
         if self._recv_from_rank0 is not None or not reply:
             return
-        for msg in reply:
-            trace.emit("sampled", req=msg.uid, token=msg.next_token)
+        if trace.active() is not None:
+            for msg in reply:
+                trace.emit("sampled", req=msg.uid, token=msg.next_token)
         if self._send_into_tokenizer is None:
             self.outbox.extend(reply)
         else:

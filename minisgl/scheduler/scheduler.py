@@ -14,7 +14,7 @@ from ..core import Batch, ChunkedReq, Req, flat_positions
 from ..engine import NO_TOKEN, Engine, ForwardOutput
 from ..env import ENV
 from ..message import AbortBackendMsg, BaseBackendMsg, DetokenizeMsg, UserMsg
-from ..utils import trace
+from ..utils import int_tensor, trace
 from ..utils.stream import current_stream, on_stream
 from .cache import CacheManager
 from .config import SchedulerConfig
@@ -80,6 +80,8 @@ class Scheduler(SchedulerIOMixin):
         self.engine.sampler.penalties.token_pool = self.token_pool
         self.prefill_budget = config.max_extend_tokens
         self.eos_token_ids = frozenset(self.engine.model_config.eos_token_ids)
+        # With several, all of them are among each request's stop ids.
+        self.eos_token_id = min(self.eos_token_ids, default=None)
         self.finished_reqs: set[Req] = set()  # ended, but maybe in the batch that is handled next
         self.deferred_slots: list[int] = []  # rows that a batch in flight may still write to
         self._launched: deque[Batch] = deque()  # batches in flight, the oldest first
@@ -97,11 +99,6 @@ class Scheduler(SchedulerIOMixin):
     def in_flight(self) -> bool:
         """Whether a batch has been launched that is not known to be done."""
         return len(self._launched) > 0
-
-    @property
-    def eos_token_id(self) -> int | None:
-        """The model's end-of-sequence token, the lowest one if it has several."""
-        return min(self.eos_token_ids, default=None)
 
     def check_prompt(self, input_len: int) -> None:
         """ValueError when a prompt of this length could never run; the message names the limit."""
@@ -323,7 +320,7 @@ class Scheduler(SchedulerIOMixin):
         targets = [dummy.table_idx if isinstance(req, ChunkedReq) else req.table_idx for req in batch.reqs]
         ends = [req.device_len for req in batch.reqs]
         # one copy to the device for all four
-        indices = to_device(torch.cat([rows, positions, torch.tensor(targets + ends)]), self.device)
+        indices = to_device(torch.cat([rows, positions, int_tensor(targets + ends)]), self.device)
         row, position, target, end = indices.split([len(rows), len(rows), batch.size, batch.size])
         batch.positions = position.int()
         batch.out_loc = self.engine.page_table[row, position]
@@ -430,7 +427,7 @@ def finish_reason(req: Req, token: int, eos_token_id: int | None) -> str | None:
     params = req.sampling_params
     if (token == eos_token_id and not params.ignore_eos) or token in params.stop_token_ids:
         return "stop"
-    return "length" if len(req.input_ids) >= req.max_device_len else None
+    return "length" if req.input_ids.numel() >= req.max_device_len else None
 
 
 def error_msg(uid: int, error: str) -> DetokenizeMsg:

@@ -1,6 +1,16 @@
 """Small helpers that several parts share."""
 
-from .misc import align_down, align_up, cdiv, check_count, default_dtype, div_even, is_int, is_number
+from .misc import (
+    align_down,
+    align_up,
+    cdiv,
+    check_count,
+    default_dtype,
+    div_even,
+    int_tensor,
+    is_int,
+    is_number,
+)
 
 __all__ = [
     "align_down",
@@ -9,6 +19,7 @@ __all__ = [
     "check_count",
     "default_dtype",
     "div_even",
+    "int_tensor",
     "is_int",
     "is_number",
 ]

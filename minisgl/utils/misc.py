@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from array import array
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from numbers import Real
 
@@ -51,6 +52,13 @@ def div_even(a: int, b: int, allow_replicate: bool = False) -> int:
     if a % b:
         raise ValueError(f"{a} cannot be divided evenly by {b}")
     return a // b
+
+
+def int_tensor(values: Sequence[int], dtype: torch.dtype = torch.int64) -> torch.Tensor:
+    """`torch.tensor(values, dtype=dtype)`, int64 or int32, in a quarter of the time."""
+    if not values:
+        return torch.empty(0, dtype=dtype)
+    return torch.frombuffer(array("q" if dtype == torch.int64 else "i", values), dtype=dtype)
 
 
 @contextmanager
