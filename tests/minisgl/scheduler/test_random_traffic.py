@@ -115,6 +115,7 @@ class Traffic:
             msg = self.llm.outbox.popleft()
             seen = self.seen[msg.uid]
             assert seen.reason is None, "nothing comes after the end"
+            assert not seen.aborted or msg.finished  # its last token was on its way
             seen.tokens.append(msg.next_token)
             assert (msg.finish_reason is not None) == msg.finished
             seen.reason = msg.finish_reason
