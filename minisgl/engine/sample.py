@@ -69,8 +69,14 @@ class Sampler:
         self._is_plain = [True] * num_rows  # whether a row's request is greedy and asks for nothing else
         self._owners: list[object] = [None] * num_rows  # whose settings a row holds
 
-    def prepare(self, batch: Batch) -> BatchSamplingArgs:
-        """Collect the settings of a batch's requests. Call before the forward, which moves positions."""
+    def prepare(
+        self, batch: Batch, index: tuple[torch.Tensor, torch.Tensor] | None = None
+    ) -> BatchSamplingArgs:
+        """Collect the settings of a batch's requests. Call before the forward, which moves positions.
+
+        `index`, if the caller has it on the device: int64 [B] each, rows of the requests that get a token,
+        and its positions.
+        """
         if batch.is_prefill:
             self._admit(batch.reqs[batch.num_decodes :])
         args = BatchSamplingArgs()
@@ -81,7 +87,7 @@ class Sampler:
         sampled, few, many, penalized, reported = kinds.any(dim=0).tolist()
         if sampled or penalized:
             lengths = [req.device_len for req in batch.reqs]
-            rows, positions = self._on_device(table_rows), self._on_device(torch.tensor(lengths))
+            rows, positions = index or (self._on_device(table_rows), self._on_device(torch.tensor(lengths)))
         if sampled:
             args.temperatures, args.uniforms = self.gather(rows, positions)
         if few:

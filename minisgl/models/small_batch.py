@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import torch
+import torch.nn.functional as F
 
 from .. import kernel
 from ..core import Batch
@@ -49,4 +50,7 @@ def forward(model: DecoderForCausalLM, input_ids: torch.Tensor) -> torch.Tensor:
         hidden = kernel.norm_gate_up(x, norm.weight, norm.eps, mlp.gate_up_proj.weight)
         x = kernel.linear_add(hidden, mlp.down_proj.weight, x)
     norm = decoder.norm
-    return kernel.norm_linear(x, norm.weight, norm.eps, model.lm_head.matrix)
+    if len(x) == 1:
+        return kernel.norm_linear(x, norm.weight, norm.eps, model.lm_head.matrix)
+    # The output matrix is large enough for a library to be as fast, and faster from two tokens on.
+    return F.linear(kernel.rms_norm(x, norm.weight, norm.eps), model.lm_head.matrix)

@@ -13,6 +13,7 @@ import torch
 from ..core import Batch, ChunkedReq, Req, flat_positions
 from ..engine import NO_TOKEN, Engine, ForwardOutput
 from ..env import ENV
+from ..kernel import decode_inputs, use_triton
 from ..message import AbortBackendMsg, BaseBackendMsg, DetokenizeMsg, UserMsg
 from ..utils import int_tensor, trace
 from ..utils.stream import current_stream, on_stream
@@ -314,6 +315,14 @@ class Scheduler(SchedulerIOMixin):
         """Give the batch its pages and everything that the model and the sampler read."""
         self.engine.graph_runner.pad_batch(batch)
         self.cache_manager.allocate_paged(batch.reqs)
+        input_tuple, write_tuple = self._decode_indices(batch) if batch.is_decode else self._indices(batch)
+        self.engine.attn_backend.prepare_metadata(batch)
+        self._trace_batch(batch)
+        sample_args = self.engine.sampler.prepare(batch, write_tuple)
+        return ForwardInput(batch, sample_args, input_tuple, write_tuple)
+
+    def _indices(self, batch: Batch) -> tuple[Indices2D, Indices2D]:
+        """Set a batch's positions and locations. Returns where its tokens are read and where the next go."""
         rows, positions = flat_positions(batch.padded_reqs)
         # After a chunk comes a token of the prompt: what is sampled there goes to the dummy request's row.
         dummy = self.engine.dummy_req
@@ -324,9 +333,22 @@ class Scheduler(SchedulerIOMixin):
         row, position, target, end = indices.split([len(rows), len(rows), batch.size, batch.size])
         batch.positions = position.int()
         batch.out_loc = self.engine.page_table[row, position]
-        self.engine.attn_backend.prepare_metadata(batch)
-        self._trace_batch(batch)
-        return ForwardInput(batch, self.engine.sampler.prepare(batch), (row, position), (target, end))
+        return (row, position), (target, end)
+
+    def _decode_indices(self, batch: Batch) -> tuple[Indices2D, Indices2D]:
+        """The same where each request has one token, with fewer launches: at small batches they are what a
+        step takes.
+        """
+        if not use_triton(self.token_pool):
+            return self._indices(batch)
+        rows = [req.table_idx for req in batch.padded_reqs]
+        ends = [req.device_len for req in batch.padded_reqs]
+        host = int_tensor([*rows, *(end - 1 for end in ends), *ends])
+        indices = to_device(host, self.device).view(3, -1)
+        inputs = decode_inputs(indices[:2], self.engine.page_table)
+        batch.lengths, batch.positions, batch.out_loc = inputs[:2], inputs[2], inputs[3]
+        row, position, end = indices
+        return (row, position), (row[: batch.size], end[: batch.size])
 
     def _forward(self, forward_input: ForwardInput) -> ForwardOutput:
         """Launch the batch; the token pool passes each sampled token on to the next step, which so need not

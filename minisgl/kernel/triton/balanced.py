@@ -198,8 +198,9 @@ def _programs(device: torch.device, config: BalancedConfig) -> int:
     if device.type != "cuda":
         return 4 * config.programs
     properties = torch.cuda.get_device_properties(device)
-    blocks_bytes = config.stages * config.block * 128 * 2 * 2  # of keys and values, in heads of 128
-    fit = max(properties.shared_memory_per_multiprocessor // blocks_bytes, 1)
+    # keys and values of the blocks in flight, in heads of 128, and room for one block's arithmetic
+    shared = (config.stages - 1) * config.block * 128 * 2 * 2 + 8192
+    fit = max(properties.shared_memory_per_multiprocessor // shared, 1)
     return min(config.programs, fit) * properties.multi_processor_count
 
 

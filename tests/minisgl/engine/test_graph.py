@@ -143,6 +143,17 @@ def test_graphs_change_no_token(arch: str, page_size: int, backend: str) -> None
     assert results[0] == results[1]
 
 
+@pytest.mark.parametrize("emulate", [False, True])
+@pytest.mark.parametrize("backend", ["torch", "torch,triton"])
+def test_inputs_by_one_kernel(emulate: bool, backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a GPU, by the kernel's reference."""
+    params = [GREEDY, GREEDY, SamplingParams(max_tokens=8, ignore_eos=True, temperature=0.9, seed=4)]
+    expected = make_llm().generate(PROMPTS, params)
+    monkeypatch.setattr("minisgl.scheduler.scheduler.use_triton", lambda x: True)
+    llm = make_llm(emulate_graph=emulate, attention_backend=backend)
+    assert llm.generate(PROMPTS, params) == expected
+
+
 def test_without_a_graph_of_its_size_a_batch_runs_as_it_is() -> None:
     llm = make_llm(emulate_graph=True, cuda_graph_bs=[2])
     assert tokens(llm) == tokens(make_llm())
