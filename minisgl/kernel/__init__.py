@@ -19,9 +19,8 @@ from . import reference
 from .compare import fast_compare_key
 
 NO_TOKEN = reference.NO_TOKEN
-MAX_SMALL_BATCH = (
-    4  # tokens up to which `norm_linear`, `norm_gate_up` and `linear_add` beat a library's product
-)
+# Tokens up to which a model should take `norm_linear`, `norm_gate_up` and `linear_add`.
+MAX_SMALL_BATCH = 4
 
 
 def use_triton(x: torch.Tensor) -> bool:
@@ -197,6 +196,9 @@ def fused_decode_attention(
     Each request's new token is the last of its `cache_seqlens` keys: its position and its location in the
     page table follow from that. Arguments as in the two functions; keys and values are stored in place.
 
+    On a GPU the earlier tokens' keys and values, the page table, rows and lengths may be read before the
+    kernel in front (the one that makes qkv) has ended: they must have been written by what ran before that.
+
     Returns:
         [B, num_qo_heads, head_dim] in qkv's dtype.
     """
@@ -224,9 +226,9 @@ def norm_linear(
     weight: torch.Tensor,
     bias: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """rms_norm(x) weight^T + bias: x [N, input_size], weight [output_size, input_size]. For few tokens.
+    """rms_norm(x) weight^T + bias: x [N, input_size], weight [output_size, input_size], contiguous.
 
-    On a GPU: N at most `MAX_SMALL_BATCH`.
+    For few tokens: above some tens a library's product behind a norm is faster.
     """
     return _kernels(x).norm_linear(x, norm_weight, eps, weight, bias)
 
@@ -234,9 +236,9 @@ def norm_linear(
 def norm_gate_up(
     x: torch.Tensor, norm_weight: torch.Tensor, eps: float, weight: torch.Tensor
 ) -> torch.Tensor:
-    """silu_and_mul(rms_norm(x) weight^T): x [N, input_size], weight [2 size, input_size]. For few tokens.
+    """silu_and_mul(rms_norm(x) weight^T): x [N, input_size], weight [2 size, input_size], contiguous.
 
-    On a GPU: N at most `MAX_SMALL_BATCH`.
+    For few tokens, as `norm_linear`.
     """
     return _kernels(x).norm_gate_up(x, norm_weight, eps, weight)
 
@@ -244,7 +246,7 @@ def norm_gate_up(
 def linear_add(x: torch.Tensor, weight: torch.Tensor, residual: torch.Tensor) -> torch.Tensor:
     """x weight^T + residual, the new residual stream: x [N, input_size], residual [N, output_size].
 
-    For few tokens; on a GPU N at most `MAX_SMALL_BATCH`.
+    For few tokens, as `norm_linear`.
     """
     return _kernels(x).linear_add(x, weight, residual)
 
