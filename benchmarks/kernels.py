@@ -1,7 +1,7 @@
 """Speed of the kernels on a GPU, at the shapes of Qwen3-0.6B, beside what the memory can do.
 
-    python benchmarks/kernels.py                  # every part, about two minutes on an H200
-    python benchmarks/kernels.py attention step   # some of them
+    PYTHONPATH=. python3 benchmarks/kernels.py                  # every part, about two minutes on an H200
+    PYTHONPATH=. python3 benchmarks/kernels.py attention step   # some of them
 
 Times are of one call among many different ones in a CUDA graph: each works on other memory than the last, so
 that the L2 cache does not answer for the memory. TB/s are the bytes that must be moved, read once and written
@@ -48,15 +48,19 @@ def time_us(calls: Sequence[Call]) -> float:
     with torch.cuda.graph(graph):
         for call in calls:
             call()
-    times = []
-    for _ in range(9):
+
+    def replay_us(count: int) -> float:
         start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         start.record()
-        graph.replay()
+        for _ in range(count):
+            graph.replay()
         end.record()
         end.synchronize()
-        times.append(start.elapsed_time(end) * 1e3 / len(calls))
-    return statistics.median(times[2:])
+        return start.elapsed_time(end) * 1e3 / count
+
+    replay_us(2)
+    count = min(max(round(3000 / replay_us(2)), 1), 50)  # long enough for the first launch not to count
+    return statistics.median(replay_us(count) for _ in range(7)) / len(calls)
 
 
 def report(
