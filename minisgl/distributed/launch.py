@@ -155,7 +155,10 @@ class RankGroup:
             raise failure from failure.__cause__
 
     def close(self) -> None:
-        """End all other ranks, and free what the group has taken. Further calls do nothing."""
+        """End all other ranks, and free what the group has taken. Further calls do nothing.
+
+        On a GPU, NCCL lets go only when the last graph is gone that holds some of it: see `wait_left`.
+        """
         global _leaving
         if self._closed or os.getpid() != self._owner:  # a fork of the owner may end before it
             return
@@ -167,9 +170,13 @@ class RankGroup:
         if self._device.type == "cpu":
             leave_group()
             return
-        # In a thread: NCCL lets go when the last graph is gone that holds some of it.
         _leaving = threading.Thread(target=_leave_broken_group, daemon=True, name="rank leave")
         _leaving.start()
+
+    def wait_left(self) -> None:
+        """After `close`, and when the engine is gone: wait until nothing of the group is left."""
+        if _leaving is not None:
+            _leaving.join(2 * GRACE_S)
 
     def _clean_up(self) -> None:
         self.queue.stop()
@@ -236,6 +243,7 @@ class RankGroup:
 
     def _child_failed(self, failure: RankError) -> None:
         """In the children's thread."""
+        shutil.rmtree(self._folder, ignore_errors=True)  # nobody may come to `close`
         if self._on_failure is not None:
             self._on_failure(failure)
         if self._device.type == "cuda":  # rank 0 may wait for the GPU, which waits for the rank
@@ -243,13 +251,15 @@ class RankGroup:
 
     def _failure_behind(self, error: BaseException) -> RankError | None:
         """The failure of another rank that has led to this error of rank 0; None if it is its own."""
-        children = self._children
+        children, patience = self._children, 0.0
         if isinstance(error, PeerLostError):
-            with children.changed:
-                children.changed.wait_for(lambda: children.failure, timeout=2 * GRACE_S)
-        elif self._device.type != "cuda" or not isinstance(error, Exception):
-            return None
-        return children.failure
+            patience = 2 * GRACE_S
+        elif isinstance(error, Exception) and self._device.type == "cuda":
+            patience = 1.0  # a GPU that stops waiting for a rank fails in many ways
+        with children.changed:
+            if patience:
+                children.changed.wait_for(lambda: children.failure, timeout=patience)
+        return children.failure if patience else None
 
 
 def _leave_broken_group() -> None:

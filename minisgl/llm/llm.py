@@ -22,6 +22,7 @@ from .output import Generation, Output
 
 if TYPE_CHECKING:
     from ..distributed.launch import RankGroup
+    from ..engine import Engine
     from ..scheduler.scheduler import ForwardData
 
 Prompt: TypeAlias = str | Sequence[int]
@@ -59,10 +60,10 @@ class LLM(Scheduler):
             from ..distributed.launch import launch_ranks
 
             self._ranks = launch_ranks(config, tp_size, initializer=rank_initializer)
-            weakref.finalize(self, self._ranks.close)
             with self._ranks.guard():
                 super().__init__(self._ranks.config, send_into_ranks=self._ranks.queue)
                 self._ranks.wait_ready()
+            self._finalizer = weakref.finalize(self, _end, self.engine, self._ranks)
         self._next_uid = 0
         self._is_generating = False
 
@@ -125,11 +126,11 @@ class LLM(Scheduler):
         """Release the model and its memory. RuntimeError while `generate` runs."""
         if self._is_generating:
             raise RuntimeError("generate is running: shut down when it has returned")
-        try:
+        if self._ranks is None:
             super().shutdown()
-        finally:
-            if self._ranks is not None:
-                self._ranks.close()
+        else:
+            self.is_shut_down = True
+            self._finalizer()
 
     def reset(self) -> None:
         """Drop all requests and cached prefixes. RuntimeError with several ranks: they would disagree."""
@@ -168,7 +169,8 @@ class LLM(Scheduler):
         self.inbox.clear()
         if self._ranks.is_closed:
             self.engine.reset()
-            super().shutdown()
+            self.is_shut_down = True
+            self._finalizer()
             return
         # The error came between two steps, so that the ranks are in step still. They learn of aborts alone.
         self.inbox.extend(AbortBackendMsg(uid) for uid in uids)
@@ -239,6 +241,15 @@ class LLM(Scheduler):
         except ValueError as error:
             raise ValueError(f"{what}: {error}") from None
         return input_ids
+
+
+def _end(engine: Engine, ranks: RankGroup) -> None:
+    """Release an engine of several ranks and end them: at the latest when its LLM or the program ends."""
+    try:
+        engine.shutdown()  # first, for its graphs hold some of what the ranks share
+    finally:
+        ranks.close()
+        ranks.wait_left()
 
 
 def _kind(value: object) -> str:
