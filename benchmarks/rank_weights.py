@@ -23,7 +23,7 @@ def _no_weights(*args: Any, **settings: Any) -> Iterator[tuple[str, torch.Tensor
 
 
 def _fill_model(model: BaseLLMModel, pairs: object, *, tied: bool, origin: str) -> None:
-    generator = torch.Generator("cuda")
+    generator = torch.Generator(torch.device("cuda", torch.cuda.current_device()))
     state: dict[str, torch.Tensor] = {}
     for name, weight in model.state_dict().items():
         generator.manual_seed(zlib.crc32(name.encode()))  # what all ranks have whole is the same for all
