@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from functools import cache
 from typing import Any
 
 import torch
 
 _TYPE = "__type__"
 _TENSOR = "Tensor"
+_PLAIN = (bool, int, float, str, bytes)
+_CONTAINERS = (dict, list, tuple)
 _DTYPES = {str(dtype): dtype for dtype in (torch.int32, torch.int64, torch.float32)}
 
 
@@ -26,7 +29,7 @@ def serialize_type(obj: Any) -> Any:
     Raises:
         ValueError: something in the message is none of the above, nor None, bool, int, float, str or bytes.
     """
-    if obj is None or isinstance(obj, bool | int | float | str | bytes):
+    if obj is None or isinstance(obj, _PLAIN):
         return obj
     if isinstance(obj, list | tuple):
         return [serialize_type(item) for item in obj]
@@ -37,7 +40,7 @@ def serialize_type(obj: Any) -> Any:
     if isinstance(obj, torch.Tensor):
         return _serialize_tensor(obj)
     if is_dataclass(obj) and not isinstance(obj, type):
-        plain = {field.name: serialize_type(getattr(obj, field.name)) for field in fields(obj) if field.init}
+        plain = {name: serialize_type(getattr(obj, name)) for name in _field_names(type(obj))}
         return {_TYPE: type(obj).__name__, **plain}
     raise ValueError(f"a message cannot hold a {type(obj).__name__}: {obj!r}")
 
@@ -52,10 +55,10 @@ def deserialize_type(cls_map: Mapping[str, Any], data: Any) -> Any:
     Raises:
         ValueError: it names another type, has other fields than that type, or a tensor's bytes are damaged.
     """
-    if isinstance(data, list | tuple):
-        return [deserialize_type(cls_map, item) for item in data]
-    if not isinstance(data, dict):
+    if not isinstance(data, _CONTAINERS):
         return data
+    if not isinstance(data, dict):
+        return [deserialize_type(cls_map, item) for item in data]
     if _TYPE not in data:
         return {key: deserialize_type(cls_map, value) for key, value in data.items()}
     name = data[_TYPE]
@@ -64,11 +67,17 @@ def deserialize_type(cls_map: Mapping[str, Any], data: Any) -> Any:
     cls = cls_map.get(name) if isinstance(name, str) else None
     if not (isinstance(cls, type) and is_dataclass(cls)):
         raise ValueError(f"no message type is called {name!r}")
-    expected = {field.name for field in fields(cls) if field.init}
-    if data.keys() - {_TYPE} != expected:
+    expected = _field_names(cls)
+    if len(data) != len(expected) + 1 or not all(field in data for field in expected):
         given = sorted(map(str, data.keys() - {_TYPE}))
         raise ValueError(f"a {name} has the fields {sorted(expected)}, not {given}")
     return cls(**{field: deserialize_type(cls_map, data[field]) for field in expected})
+
+
+@cache
+def _field_names(cls: type) -> tuple[str, ...]:
+    """The fields that a dataclass is made from. Kept, for this is asked for every token of every request."""
+    return tuple(field.name for field in fields(cls) if field.init)
 
 
 def _serialize_tensor(tensor: torch.Tensor) -> dict[str, Any]:

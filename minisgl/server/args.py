@@ -98,8 +98,8 @@ FLAGS: dict[str, list[Flag]] = {
         Flag(
             "model",
             ("--model", "--model-path"),
-            "minisgl-tiny (comes with the package), smollm2, a folder of a Hugging Face checkpoint, or a hub"
-            " id such as Qwen/Qwen3-0.6B (default: minisgl-tiny)",
+            "minisgl-tiny (comes with the package), smollm2, a folder of a Hugging Face checkpoint, a .gguf"
+            " file, or a hub id such as Qwen/Qwen3-0.6B (default: minisgl-tiny)",
         ),
         Flag(
             "served_model_name", ("--served-model-name",), "what clients call it (default: as --model says)"
@@ -255,7 +255,9 @@ FLAGS: dict[str, list[Flag]] = {
 
 def make_parser(prog: str, description: str, groups: Sequence[str] = tuple(FLAGS)) -> argparse.ArgumentParser:
     """A parser of the flags of these groups. What is not given is not set."""
-    parser = argparse.ArgumentParser(prog=prog, description=description, allow_abbrev=False)
+    parser = argparse.ArgumentParser(
+        prog=prog, usage="%(prog)s [flags]", description=description, allow_abbrev=False
+    )
     for title in groups:
         group = parser.add_argument_group(title)
         for flag in FLAGS[title]:

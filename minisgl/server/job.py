@@ -84,7 +84,6 @@ class Job:
 
     def __init__(self, uid: int, prompts: Sequence[Prompt], params: SamplingParams) -> None:
         self.uid = uid
-        self.prompts = prompts
         self.params = params
         self.choices = [Choice(index, params) for index in range(len(prompts) * params.n)]
         self.prompt_tokens = 0

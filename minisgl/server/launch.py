@@ -56,7 +56,7 @@ def launch_server(args: ServerArgs) -> int:
     except ProcessFailed as error:
         return _complain(error)
     except KeyboardInterrupt:
-        return 0
+        return 130
     finally:
         processes.stop()
         sock.close()
@@ -111,11 +111,12 @@ class Server:
             return
         self.frontend.closing = ending
         self._uvicorn.should_exit = True
-        if self.frontend.num_requests:
-            waiting = f"{self.frontend.num_requests} requests get {self.args.shutdown_grace:g} s to end"
-            print(f"shutting down: {waiting}", flush=True)
         loop = asyncio.get_running_loop()
         loop.call_later(self.args.shutdown_grace, self.frontend.fail_all, ending)
+        if self.frontend.num_requests:
+            waiting = f"{self.frontend.num_requests} requests get {self.args.shutdown_grace:g} s to end"
+            with contextlib.suppress(OSError):  # nobody may be reading this any more
+                print(f"shutting down: {waiting}", flush=True)
 
     def _fail(self, failure: ProcessFailed) -> None:
         """The first failure is told; others follow from it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import socket
 from typing import Any
 
@@ -114,6 +115,35 @@ def test_special_tokens_templates_and_formats_in_prompts_are_text(server: Any) -
     ):
         chat = {"messages": [{"role": "user", "content": content}], "max_tokens": 2}
         assert post(server, chat, "/v1/chat/completions").status_code == 200
+
+
+ODD_VALUES: list[Any] = [
+    *(None, True, False, 0, 1, -1, 3, 1.5, -0.5, 1e308, 5e-324, 2**63 - 1, 10**30),
+    *("", "a", "\n", "\x00", "中" * 999, [], ["a"], [1], [[1]], ["", ""], [None], {}, {"a": 1}, [6143]),
+]  # fmt: skip
+FIELDS = [
+    *("prompt", "messages", "max_tokens", "temperature", "top_p", "top_k", "min_p", "n", "stop", "seed"),
+    *("presence_penalty", "frequency_penalty", "repetition_penalty", "stop_token_ids", "ignore_eos"),
+    *("logprobs", "top_logprobs", "stream", "stream_options", "user", "tools", "logit_bias", "echo", "model"),
+]  # fmt: skip
+
+
+def test_any_mixture_of_values_is_answered_or_refused(server: Any) -> None:
+    chance = random.Random(0)
+    seen = set()
+    for _ in range(60):
+        chat = chance.random() < 0.5
+        body: dict[str, Any] = (
+            {"messages": [{"role": "user", "content": "Hi"}]} if chat else {"prompt": [5, 6]}
+        )
+        body |= {chance.choice(FIELDS): chance.choice(ODD_VALUES) for _ in range(chance.randint(1, 3))}
+        if body.get("max_tokens", 9) not in (0, 1, 3, True, False):
+            body["max_tokens"] = 2
+        answer = post(server, body, "/v1/chat/completions" if chat else "/v1/completions")
+        assert answer.status_code in (200, 400, 404), (body, answer.text)
+        assert answer.status_code != 200 or "error" not in answer.text, (body, answer.text)
+        seen.add(answer.status_code)
+    assert seen >= {200, 400}
 
 
 def test_the_server_has_survived_all_of_it(server: Any) -> None:
