@@ -16,6 +16,7 @@ from itertools import count
 
 import torch
 
+from ..kernel import fast_compare_key
 from ..utils import align_down, trace
 from .base import BaseCacheHandle, BasePrefixCache, InsertResult, MatchResult, SizeInfo
 
@@ -71,11 +72,7 @@ class RadixTreeNode:
 
     def get_match_len(self, input_ids: torch.Tensor) -> int:
         """Length of the longest common prefix of this node's key and `input_ids` (int32 [n])."""
-        n = min(self._length, len(input_ids))
-        key, query = self._key[:n], input_ids[:n]
-        if torch.equal(key, query):
-            return n
-        return int(torch.argmax((key != query).int()))
+        return fast_compare_key(self._key, input_ids)
 
     def split_at(self, pos: int) -> RadixTreeNode:
         """Put the first `pos` tokens into a new node above this one and return it.

@@ -179,7 +179,6 @@ class PrefillManager:
         self.pending_list.clear()
         self._steps = 0
         self._admissions = 0
-        self._crowd = 0  # where not 0: so many running requests are too many for one more
 
     def add_one_req(self, msg: UserMsg) -> None:
         """Queue a request."""
@@ -195,7 +194,7 @@ class PrefillManager:
         Nobody overtakes: a request that must wait would otherwise starve behind smaller ones.
         """
         self._steps += 1
-        if not self._may_admit():
+        if not self.runnable:
             return None
         reqs = self._add(self._adder(prefill_budget), self._in_order())
         return Batch(reqs, "prefill") if reqs else None
@@ -206,12 +205,16 @@ class PrefillManager:
         """
         self._steps += 1
         waiting: list[tuple[int, int]] = []
-        for pending_req in self._in_order() if self._may_admit() else ():
-            if token_budget <= 0:
+        slots = self.table_manager.available_size
+        room = self.cache_manager.available_size - self._reserved_size
+        for pending_req in self._in_order():
+            slots -= pending_req.chunked_req is None
+            if token_budget <= 0 or slots < 0 or room < 0:  # nobody behind is admitted
                 break
             remain_len = pending_req.input_len - self._computed_len(pending_req)
             waiting.append((pending_req.uid, remain_len))
             token_budget -= remain_len
+            room -= remain_len
         return waiting
 
     def schedule_planned(self, plan: Iterable[tuple[int, int]]) -> list[Req]:
@@ -229,8 +232,10 @@ class PrefillManager:
         return reqs
 
     def put_back(self, req: Req, input_ids: list[int], max_tokens: int) -> None:
-        """Queue a retracted request in front of all others, and admit nobody until one that runs has ended:
-        the pages would run out again. `input_ids` are all of its tokens, `max_tokens` what it may still add.
+        """Queue a retracted request in front of all others. `input_ids` are all of its tokens, `max_tokens`
+        what it may still add.
+
+        It does not come back at once: it needs as many pages as it gave, and others take some of these.
         """
         self.pending_list = [other for other in self.pending_list if other.uid != req.uid]
         pending_req = PendingReq(
@@ -241,7 +246,6 @@ class PrefillManager:
             since=self._steps - self.lpm_bound,
         )
         self.pending_list.insert(0, pending_req)
-        self._crowd = len(self.decode_manager.running_reqs)
 
     def abort_req(self, uid: int) -> ChunkedReq | None:
         """Take a request out of the queue. Returns what holds its row and pages, if it has any."""
@@ -261,19 +265,19 @@ class PrefillManager:
     def runnable(self) -> bool:
         return len(self.pending_list) > 0
 
-    def _may_admit(self) -> bool:
-        if len(self.decode_manager.running_reqs) < self._crowd:
-            self._crowd = 0
-        return self.runnable and self._crowd == 0
+    @property
+    def _reserved_size(self) -> int:
+        """Tokens promised to running requests."""
+        if not self.optimistic:
+            return self.decode_manager.inflight_tokens
+        running = len(self.decode_manager.running_reqs)
+        # each may need a page in the next step; where nobody runs, one request may have all
+        return (self.watermark + running if running else 0) * self.cache_manager.page_size
 
     def _adder(self, token_budget: int) -> PrefillAdder:
-        running = self.decode_manager.running_reqs
-        if not self.optimistic:
-            reserved = self.decode_manager.inflight_tokens
-        else:  # each may need a page in the next step; one that is alone may have all
-            pages = self.watermark + len(running) if running else 0
-            reserved = pages * self.cache_manager.page_size
-        return PrefillAdder(token_budget, reserved, self.cache_manager, self.table_manager, self.optimistic)
+        return PrefillAdder(
+            token_budget, self._reserved_size, self.cache_manager, self.table_manager, self.optimistic
+        )
 
     def _add(self, adder: PrefillAdder, pending_reqs: Iterable[PendingReq]) -> list[Req]:
         """Let an adder have requests, up to the first that it refuses."""
@@ -298,9 +302,11 @@ class PrefillManager:
 
     def _in_order(self) -> list[PendingReq]:
         """The waiting requests as the policy wants them admitted."""
+        if self.policy == "fcfs":
+            return self.pending_list  # one that is computed in part came first
         started = self.chunked
-        if self.policy == "fcfs" or not (started or self.table_manager.available_size):
-            return self.pending_list  # one that is computed in part has come first
+        if not started and self.table_manager.available_size == 0:
+            return self.pending_list  # nobody will be admitted
         others = [req for req in self.pending_list if req.chunked_req is None]
         compared = {req.uid: req for req in others[:LPM_WINDOW]}
         matched = {uid: self._computed_len(req) for uid, req in compared.items()}

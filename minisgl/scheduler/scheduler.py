@@ -24,7 +24,7 @@ from .io import SchedulerIOMixin
 from .prefill import PrefillManager
 from .retract import choose_retracted, pages_needed
 from .table import TableManager
-from .utils import recorded_cache_req, to_device
+from .utils import error_msg, finish_reason, recorded_cache_req, to_device
 
 if TYPE_CHECKING:
     from ..engine import BatchSamplingArgs
@@ -442,19 +442,6 @@ class Scheduler(SchedulerIOMixin):
             recorder.add_row(req.uid, req.table_idx, row.tolist())
         uids = [req.uid for req in batch.reqs]
         trace.emit("batch", phase=batch.phase, uids=uids, tokens=[req.extend_len for req in batch.reqs])
-
-
-def finish_reason(req: Req, token: int, eos_token_id: int | None) -> str | None:
-    """Why a request ends with the token that it has just got; None when it goes on."""
-    params = req.sampling_params
-    if (token == eos_token_id and not params.ignore_eos) or token in params.stop_token_ids:
-        return "stop"
-    return "length" if req.input_ids.numel() >= req.max_device_len else None
-
-
-def error_msg(uid: int, error: str) -> DetokenizeMsg:
-    """Tell a request's owner that it cannot go on, and why."""
-    return DetokenizeMsg(uid, next_token=-1, finished=True, finish_reason="error", error=error)
 
 
 def plan_mixed(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import torch
 
 from ..core import ChunkedReq, Req, SamplingParams
+from ..message import DetokenizeMsg
 from ..utils import trace
 
 
@@ -41,6 +42,19 @@ def to_device(host: torch.Tensor, device: torch.device) -> torch.Tensor:
     if device.type != "cuda":
         return host
     return host.pin_memory().to(device, non_blocking=True)
+
+
+def finish_reason(req: Req, token: int, eos_token_id: int | None) -> str | None:
+    """Why a request ends with the token that it has just got; None when it goes on."""
+    params = req.sampling_params
+    if (token == eos_token_id and not params.ignore_eos) or token in params.stop_token_ids:
+        return "stop"
+    return "length" if req.input_ids.numel() >= req.max_device_len else None
+
+
+def error_msg(uid: int, error: str) -> DetokenizeMsg:
+    """Tell a request's owner that it cannot go on, and why."""
+    return DetokenizeMsg(uid, next_token=-1, finished=True, finish_reason="error", error=error)
 
 
 @contextmanager

@@ -121,3 +121,19 @@ def test_optimistic_admission_lets_more_requests_run_at_once(tiny, reference) ->
         assert [result["token_ids"] for result in results] == [reference("qwen3", ids, 8) for ids in prompts]
         first[admission] = len(recorder.of_type("batch")[0]["uids"])
     assert first["worst_case"] == 4 < first["optimistic"]
+
+
+def test_a_retracted_request_comes_back_when_another_has_ended(tiny) -> None:
+    """At once it would only be retracted again."""
+    llm = LLM(tiny(), num_page_override=40, admission="optimistic", cache_type="naive")
+    with trace.recording(trace.Recorder()) as recorder:
+        llm.generate([prompt(i, 4) for i in range(4)], SamplingParams(max_tokens=24, ignore_eos=True))
+    retracted = [event["req"] for event in recorder.of_type("retract")]
+    assert 0 not in retracted and len(retracted) <= 2 * 3
+
+
+def test_mixed_batches_do_not_cut_the_cache_into_single_tokens(tiny) -> None:
+    """A running request is cached when it ends, not with every step in which a prompt runs as well."""
+    llm = LLM(tiny(), num_page_override=512, max_extend_tokens=4, mixed=True)
+    llm.generate([prompt(0, 4), prompt(1, 60)], SamplingParams(max_tokens=16, ignore_eos=True))
+    assert len(list(llm.cache_manager.prefix_cache._nodes())) <= 4
