@@ -74,7 +74,7 @@ def forget_to_count_an_eviction(llm: LLM) -> None:
 
 def keep_a_lock(llm: LLM) -> None:
     llm.cache_manager.lock(
-        llm.cache_manager.prefix_cache.match_prefix(torch.tensor(prompt(0, 8))).cuda_handle
+        llm.cache_manager.prefix_cache.match_prefix(torch.tensor(prompt(0, 8), dtype=torch.int32)).cuda_handle
     )
 
 
