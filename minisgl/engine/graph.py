@@ -171,9 +171,9 @@ class GraphRunner:
 
         Prefill batches and those without a graph get no dummies.
         """
-        padding = 0
-        if batch.is_decode and batch.size <= self.max_graph_bs:
-            padding = min(size for size in self.graph_bs_list if size >= batch.size) - batch.size
+        count, padding = len(batch.reqs), 0
+        if batch.is_decode and count <= self.max_graph_bs:
+            padding = min(size for size in self.graph_bs_list if size >= count) - count
         batch.padded_reqs = batch.reqs + [self.dummy_req] * padding
 
     def replay(self, batch: Batch) -> GraphOutput:

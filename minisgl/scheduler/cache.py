@@ -203,5 +203,6 @@ class CacheManager:
 
     def _join_freed(self) -> None:
         """Make the pages freed so far allocatable."""
-        self.free_slots = torch.cat([self.free_slots, *self._freed])
-        self._freed.clear()
+        if self._freed:
+            self.free_slots = torch.cat([self.free_slots, *self._freed])
+            self._freed.clear()

@@ -18,7 +18,7 @@ import triton.language as tl
 from .common import has_pdl, release_next, wait_for_inputs
 from .rope import rotated_heads
 
-_MAX_PAIRS = 1 << 16  # of request and KV head, in one launch
+MAX_PAIRS = 1 << 16  # of request and KV head, in one launch
 
 
 @dataclass(frozen=True)
@@ -202,9 +202,9 @@ def decode_attention_kernel(
 
 
 @functools.cache
-def _arrivals(device: torch.device) -> torch.Tensor:
+def arrivals(device: torch.device) -> torch.Tensor:
     """Zeros, and zeros again after every launch. Launches of one device therefore share a stream."""
-    return torch.zeros(_MAX_PAIRS, dtype=torch.int32, device=device)
+    return torch.zeros(MAX_PAIRS, dtype=torch.int32, device=device)
 
 
 @functools.cache
@@ -245,7 +245,7 @@ def _launch(
     out = q_or_qkv.new_empty(batch, num_qo_heads, size)
     if batch == 0:
         return out
-    assert batch * num_kv_heads <= _MAX_PAIRS
+    assert batch * num_kv_heads <= MAX_PAIRS
     config = config or choose_config(batch, num_kv_heads, group, _processors(device))
     parts = (batch, num_kv_heads, config.splits, group)
     pdl = has_pdl(q_or_qkv)
@@ -263,7 +263,7 @@ def _launch(
         out,
         torch.empty(*parts, size, dtype=torch.float32, device=device),
         torch.empty(parts, dtype=torch.float32, device=device),
-        _arrivals(device),
+        arrivals(device),
         page_table.stride(0),
         scale,
         config.min_chunk,

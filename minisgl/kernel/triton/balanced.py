@@ -17,8 +17,7 @@ import triton
 import triton.language as tl
 
 from . import attention
-from .common import has_pdl, release_next, wait_for_inputs
-from .rope import rotated_heads
+from .common import has_pdl, prefetch_lines, release_next, wait_for_inputs
 
 _MIN_PAIRS = 64  # of request and KV head; with fewer, what counts is how soon the first block comes
 
@@ -35,12 +34,36 @@ class BalancedConfig:
 
 
 @triton.jit
+def first_blocks(
+    k_head,
+    v_head,
+    row,
+    start,
+    end,
+    HKV: tl.constexpr,
+    D: tl.constexpr,
+    BLOCK_D: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    PDL: tl.constexpr,
+):
+    """Ask for a program's first keys and values to come into the L2 cache.
+
+    Before the kernel in front has ended: what it stores, the newest token's, is none of them, and would be
+    seen all the same, for there is one L2 cache.
+    """
+    if PDL:
+        key = tl.arange(0, BLOCK_N)
+        at = tl.load(row + start + key, mask=start + key < end, other=0).to(tl.int64) * (HKV * D)
+        LINE: tl.constexpr = 128 * 8 // k_head.dtype.element_ty.primitive_bitwidth
+        LINES: tl.constexpr = BLOCK_D // LINE if BLOCK_D > LINE else 1
+        lines = at[:, None] + tl.arange(0, LINES)[None, :] * LINE
+        prefetch_lines(k_head + lines)
+        prefetch_lines(v_head + lines)
+
+
+@triton.jit(do_not_specialize=["batch"])
 def balanced_attention_kernel(
-    q_or_qkv,
-    q_weight,
-    k_weight,
-    eps,
-    cos_sin,
+    q,
     k_cache,
     v_cache,
     page_table,
@@ -57,7 +80,6 @@ def balanced_attention_kernel(
     HKV: tl.constexpr,
     GROUP: tl.constexpr,
     D: tl.constexpr,
-    FUSED: tl.constexpr,
     BLOCK_G: tl.constexpr,
     BLOCK_D: tl.constexpr,
     BLOCK_N: tl.constexpr,
@@ -73,7 +95,7 @@ def balanced_attention_kernel(
     workspace, one whose stretch ends within a request in slot 2 s + 1 (or in the first, if it began there).
     """
     release_next(PDL)
-    wait_for_inputs(PDL)
+    # Lengths, rows and locations stand since before the step's first kernel: they may be read at once.
     h, share = tl.program_id(0), tl.program_id(1)
     b = tl.arange(0, BLOCK_B)
     blocks = tl.cdiv(tl.load(cache_seqlens + b, mask=b < batch, other=0), BLOCK_N)
@@ -91,66 +113,40 @@ def balanced_attention_kernel(
     g, dim, key = tl.arange(0, BLOCK_G), tl.arange(0, BLOCK_D), tl.arange(0, BLOCK_N)
     in_group, in_head = g < GROUP, dim < D
     HQ: tl.constexpr = HKV * GROUP
-    dtype = k_cache.dtype.element_ty
     log2_scale = scale * 1.4426950408889634  # exp2 is what the hardware has
-    k_head, v_head = k_cache + h * D + dim[None, :], v_cache + h * D + dim[None, :]
+    k_head, v_head = k_cache + h * D, v_cache + h * D
     head_mask = in_group[:, None] & in_head[None, :]
     tile = g[:, None] * D + dim[None, :]
     length = tl.load(cache_seqlens + i)
     row_index = tl.load(rows + i)
+    row, start = page_table + row_index.to(tl.int64) * table_width, (first - begin) * BLOCK_N
+    first_blocks(k_head, v_head, row, start, length - 1, HKV, D, BLOCK_D, BLOCK_N, PDL)
+    wait_for_inputs(PDL)
 
     while first < last:
         row = page_table + row_index.to(tl.int64) * table_width
         num_blocks = tl.cdiv(length, BLOCK_N)
         stop = tl.minimum(begin + num_blocks, last)
         start, end = (first - begin) * BLOCK_N, tl.minimum((stop - begin) * BLOCK_N, length)
-        has_new = FUSED and end == length  # the part with the new token, which is not in the pool yet
-        if has_new:
-            end -= 1
         # of the next request, asked for early; the last one reads its own again
         ahead = tl.minimum(i + 1, batch - 1)
         next_length, next_row = tl.load(cache_seqlens + ahead), tl.load(rows + ahead)
         loc = tl.load(row + start + key, mask=start + key < end, other=0)
+        queries = tl.load(q + (i.to(tl.int64) * HQ + h * GROUP) * D + tile, mask=head_mask, other=0.0)
 
         m = tl.full([BLOCK_G], float("-inf"), tl.float32)
         total = tl.zeros([BLOCK_G], tl.float32)
         acc = tl.zeros([BLOCK_G, BLOCK_D], tl.float32)
-        if FUSED:
-            heads = q_or_qkv + i.to(tl.int64) * (HQ + 2 * HKV) * D
-            q = rotated_heads(
-                heads + h * GROUP * D, q_weight, eps, cos_sin, length - 1, GROUP, D, BLOCK_G, BLOCK_D
-            ).to(dtype)
-            if has_new:
-                k_new = rotated_heads(
-                    heads + (HQ + h) * D, k_weight, eps, cos_sin, length - 1, 1, D, 1, BLOCK_D
-                ).to(dtype)
-                v_new = tl.load(heads + (HQ + HKV + h) * D + dim[None, :], mask=in_head[None, :], other=0.0)
-                at_new = tl.load(row + length - 1).to(tl.int64) * (HKV * D)
-                tl.store(k_head + at_new, k_new, mask=in_head[None, :])
-                tl.store(v_head + at_new, v_new, mask=in_head[None, :])
-                m = tl.sum(q.to(tl.float32) * k_new.to(tl.float32), axis=1) * log2_scale
-                total += 1.0
-                acc += v_new.to(tl.float32)
-        else:
-            q = tl.load(q_or_qkv + (i.to(tl.int64) * HQ + h * GROUP) * D + tile, mask=head_mask, other=0.0)
-
         for n in tl.range(start, end, BLOCK_N, num_stages=STAGES):
             exists = n + key < end
             # What is masked must come as zero: a probability of zero times what nobody wrote may be NaN.
             mask = exists[:, None] & in_head[None, :]
-            at = loc.to(tl.int64)[:, None] * (HKV * D)
+            at = loc.to(tl.int64)[:, None] * (HKV * D) + dim[None, :]
             # Locations are read a block ahead, so that keys and values need not wait for them.
             loc = tl.load(row + n + BLOCK_N + key, mask=n + BLOCK_N + key < end, other=0)
             k = tl.load(k_head + at, mask=mask, other=0.0)
             v = tl.load(v_head + at, mask=mask, other=0.0)
-            scores = tl.dot(q, tl.trans(k), input_precision="ieee") * log2_scale
-            scores = tl.where(exists[None, :], scores, float("-inf"))
-            m_new = tl.maximum(m, tl.max(scores, axis=1))
-            probs = tl.exp2(scores - m_new[:, None])
-            keep = tl.exp2(m - m_new)
-            acc = tl.dot(probs.to(dtype), v, acc * keep[:, None], input_precision="ieee")
-            total = total * keep + tl.sum(probs, axis=1)
-            m = m_new
+            m, total, acc = attention.attend_block(queries, k, v, exists, m, total, acc, log2_scale)
 
         acc = acc / total[:, None]
         target = out + (i.to(tl.int64) * HQ + h * GROUP) * D
@@ -212,57 +208,23 @@ def decode_attention(
     rows: torch.Tensor,
     cache_seqlens: torch.Tensor,
     scale: float,
+    config: attention.DecodeConfig | BalancedConfig | None = None,
 ) -> torch.Tensor:
     """Balanced where there are requests enough to fill the GPU, else split as attention.py does."""
-    if len(q) * k_cache.shape[1] < _MIN_PAIRS:
-        return attention.decode_attention(q, k_cache, v_cache, page_table, rows, cache_seqlens, scale)
-    return balanced_attention(
-        q,
-        None,
-        None,
-        0.0,
-        None,
-        k_cache,
-        v_cache,
-        page_table,
-        rows,
-        cache_seqlens,
-        scale,
-        q.shape[1],
-        BalancedConfig(),
-    )
-
-
-def balanced_attention(
-    q_or_qkv: torch.Tensor,
-    q_weight: torch.Tensor | None,
-    k_weight: torch.Tensor | None,
-    eps: float,
-    cos_sin: torch.Tensor | None,
-    k_cache: torch.Tensor,
-    v_cache: torch.Tensor,
-    page_table: torch.Tensor,
-    rows: torch.Tensor,
-    cache_seqlens: torch.Tensor,
-    scale: float,
-    num_qo_heads: int,
-    config: BalancedConfig,
-) -> torch.Tensor:
-    """As `decode_attention`, or with `cos_sin` as `fused_decode_attention`, in `minisgl.kernel`."""
+    batch, (num_kv_heads, size) = len(q), k_cache.shape[1:]
+    if config is None and batch * num_kv_heads >= _MIN_PAIRS:
+        config = BalancedConfig()
+    if not isinstance(config, BalancedConfig):
+        return attention.decode_attention(q, k_cache, v_cache, page_table, rows, cache_seqlens, scale, config)
     assert k_cache.is_contiguous() and v_cache.is_contiguous() and page_table.stride(1) == 1
-    batch, (num_kv_heads, size) = len(q_or_qkv), k_cache.shape[1:]
-    group = num_qo_heads // num_kv_heads
-    device = q_or_qkv.device
+    assert batch * num_kv_heads <= attention.MAX_PAIRS
+    group, device = q.shape[1] // num_kv_heads, q.device
     shares = max(_programs(device, config) // num_kv_heads, 1)
-    out = q_or_qkv.new_empty(batch, num_qo_heads, size)
+    out = torch.empty_like(q)
     parts = (num_kv_heads, 2 * shares, group)
-    pdl = has_pdl(q_or_qkv)
+    pdl = has_pdl(q)
     balanced_attention_kernel[(num_kv_heads, shares)](
-        q_or_qkv.contiguous(),
-        q_weight,
-        k_weight,
-        eps,
-        cos_sin,
+        q.contiguous(),
         k_cache,
         v_cache,
         page_table,
@@ -271,7 +233,7 @@ def balanced_attention(
         out,
         torch.empty(*parts, size, dtype=torch.float32, device=device),
         torch.empty(parts, dtype=torch.float32, device=device),
-        attention._arrivals(device),
+        attention.arrivals(device),
         page_table.stride(0),
         scale,
         batch,
@@ -279,11 +241,10 @@ def balanced_attention(
         HKV=num_kv_heads,
         GROUP=group,
         D=size,
-        FUSED=cos_sin is not None,
         BLOCK_G=max(triton.next_power_of_2(group), 16),  # the least rows of a tensor core's product
         BLOCK_D=max(triton.next_power_of_2(size), 16),
         BLOCK_N=config.block,
-        BLOCK_B=max(triton.next_power_of_2(batch), 16),
+        BLOCK_B=max(triton.next_power_of_2(batch), 128),
         SHARES=shares,
         STAGES=config.stages,
         PDL=pdl,

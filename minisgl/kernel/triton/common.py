@@ -39,21 +39,16 @@ def release_next(PDL: tl.constexpr):
 
 
 @triton.jit
-def prefetch_rows(first, size, rows, ROWS: tl.constexpr, SIZE: tl.constexpr, PDL: tl.constexpr):
-    """Ask for up to ROWS rows of `size` <= SIZE elements, one behind the other, to come into the L2 cache."""
-    if PDL:
-        LINE: tl.constexpr = 128 * 8 // first.dtype.element_ty.primitive_bitwidth
-        place = tl.arange(0, ROWS * SIZE // LINE) * LINE
-        # A line that begins inside counts; beyond the end the last one is asked for again.
-        place = tl.minimum(place, tl.minimum(rows, ROWS) * size - 1)
-        tl.inline_asm_elementwise(
-            "prefetch.global.L2 [$1]; mov.u32 $0, 0;",
-            "=r,l",
-            [first + place],
-            dtype=tl.int32,
-            is_pure=False,
-            pack=1,
-        )
+def prefetch_lines(pointers):
+    """Ask for the lines at these places to come into the L2 cache."""
+    tl.inline_asm_elementwise(
+        "prefetch.global.L2 [$1]; mov.u32 $0, 0;",
+        "=r,l",
+        [pointers],
+        dtype=tl.int32,
+        is_pure=False,
+        pack=1,
+    )
 
 
 def warps_for(elements: int, per_thread: int = 8) -> int:

@@ -89,25 +89,26 @@ def qk_norm_rope_store_kernel(
     BLOCK_D: tl.constexpr,
     PDL: tl.constexpr,
 ):
-    """Program i does all of token i."""
-    wait_for_inputs(PDL)
+    """Program (i, 0) does the queries of token i, program (i, 1) its keys and values."""
     release_next(PDL)
     i = tl.program_id(0).to(tl.int64)
     position = tl.load(positions + i)
-    target = tl.load(loc + i).to(tl.int64) * HKV * D
     qkv += i * (HQ + 2 * HKV) * D
     dim = tl.arange(0, BLOCK_D)[None, :]
-
-    head = tl.arange(0, BLOCK_Q)[:, None]
-    q = rotated_heads(qkv, q_weight, eps, cos_sin, position, HQ, D, BLOCK_Q, BLOCK_D)
-    tl.store(q_out + i * HQ * D + head * D + dim, q, mask=(head < HQ) & (dim < D))
-
-    head = tl.arange(0, BLOCK_KV)[:, None]
-    mask = (head < HKV) & (dim < D)
-    k = rotated_heads(qkv + HQ * D, k_weight, eps, cos_sin, position, HKV, D, BLOCK_KV, BLOCK_D)
-    tl.store(k_cache + target + head * D + dim, k, mask=mask)
-    v = tl.load(qkv + (HQ + HKV) * D + head * D + dim, mask=mask)
-    tl.store(v_cache + target + head * D + dim, v, mask=mask)
+    if tl.program_id(1) == 0:
+        wait_for_inputs(PDL)
+        q_head = tl.arange(0, BLOCK_Q)[:, None]
+        q = rotated_heads(qkv, q_weight, eps, cos_sin, position, HQ, D, BLOCK_Q, BLOCK_D)
+        tl.store(q_out + i * HQ * D + q_head * D + dim, q, mask=(q_head < HQ) & (dim < D))
+    else:
+        target = tl.load(loc + i).to(tl.int64) * HKV * D
+        wait_for_inputs(PDL)
+        head = tl.arange(0, BLOCK_KV)[:, None]
+        mask = (head < HKV) & (dim < D)
+        v = tl.load(qkv + (HQ + HKV) * D + head * D + dim, mask=mask)
+        k = rotated_heads(qkv + HQ * D, k_weight, eps, cos_sin, position, HKV, D, BLOCK_KV, BLOCK_D)
+        tl.store(k_cache + target + head * D + dim, k, mask=mask)
+        tl.store(v_cache + target + head * D + dim, v, mask=mask)
 
 
 def apply_rope(x: torch.Tensor, positions: torch.Tensor, cos_sin: torch.Tensor) -> torch.Tensor:
@@ -155,7 +156,7 @@ def qk_norm_rope_store(
         return q
     block_q, block_d = triton.next_power_of_2(num_qo_heads), triton.next_power_of_2(size)
     pdl = has_pdl(qkv)
-    qk_norm_rope_store_kernel[(len(qkv),)](
+    qk_norm_rope_store_kernel[(len(qkv), 2)](
         qkv,
         q_weight,
         k_weight,

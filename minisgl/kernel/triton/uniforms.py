@@ -18,7 +18,7 @@ _FACTOR_1 = tl.constexpr(0xBF58476D1CE4E5B9)
 _FACTOR_2 = tl.constexpr(0x94D049BB133111EB)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["n"])
 def gather_sampling_kernel(
     temperatures,
     states,
