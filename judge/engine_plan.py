@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -35,7 +36,7 @@ _TEXT_TOKENS = 32
 
 @dataclass(frozen=True)
 class Answer:
-    """What a job gives with the reference, in ``seconds`` of CPU."""
+    """What a job gives with the reference, and how long it took; see Stopwatch."""
 
     result: ProgramResult
     seconds: float
@@ -56,6 +57,28 @@ class Planned:
         return int(self.job["settings"]["page_size"])
 
 
+class Stopwatch:
+    """Seconds of one job in a box: of CPU; on a GPU, where the CPU waits, from the first token to the last.
+
+    Taken outside of the box.
+    """
+
+    def __init__(self, box: Box, on: EngineSettings) -> None:
+        self._box, self._of_cpu = box, on.device == "cpu"
+        self._start = box.cpu_s
+        self._first = self._last = 0.0
+
+    def see(self, event: Any) -> None:
+        """One event of the program."""
+        if isinstance(event, dict) and "tokens" in event:
+            self._last = time.monotonic()
+            self._first = self._first or self._last
+
+    @property
+    def seconds(self) -> float:
+        return self._box.cpu_s - self._start if self._of_cpu else self._last - self._first
+
+
 class Reference:
     """All jobs with the reference, in a box of its own; the text job comes last.
 
@@ -67,7 +90,7 @@ class Reference:
         """Wait for a box. Raises Stopped (SE) when the sandbox fails."""
         self.count = len(exercise.hidden.make_jobs()) + 1
         self._exercise, self._on, self._seed = exercise, tier.on, seed
-        self._box = tier.pool.box(make_bundle(None), tier.limits)
+        self._box = (tier.reference or tier.pool).box(make_bundle(None), tier.limits)
         self._ready: Iterable[Planned] = self._jobs()
         self._thread: Thread | None = None
 
@@ -127,7 +150,7 @@ class Reference:
             answer: Future[Answer] = Future()
             yield Planned("text", text, answer, tuple(text for _, text in asked))
             try:
-                answer.set_result(_run("text", text, box))
+                answer.set_result(_run("text", text, box, self._on))
                 box.finish()
             except (Stopped, TrustedFault) as error:
                 answer.set_exception(self._fault(error))
@@ -146,7 +169,7 @@ class Reference:
             label = f"{engine_job.name} {attempt}".encode()
             tiny_seed = int.from_bytes(hashlib.sha256(self._seed + label).digest()[:4], "big")
             job = tiny_job(self._exercise, engine_job, tiny_seed, self._on)
-            answer = _run(engine_job.name, {**job, "margins": self._on.exact}, self._box)
+            answer = _run(engine_job.name, {**job, "margins": self._on.exact}, self._box, self._on)
             if self._is_decided(job, answer):
                 done: Future[Answer] = Future()
                 done.set_result(answer)
@@ -157,7 +180,7 @@ class Reference:
     def _is_decided(self, job: dict[str, Any], answer: Answer) -> bool:
         if self._on.exact:
             return answer.result.margin >= LEAST_MARGIN
-        return _run("again", job, self._box).result.tokens == answer.result.tokens
+        return _run("again", job, self._box, self._on).result.tokens == answer.result.tokens
 
 
 @lru_cache(maxsize=1)
@@ -173,10 +196,10 @@ def questions(exercise: Exercise) -> list[tuple[str, str]]:
     return [(lang, asked) for turn in turns for lang, asked in zip(LANGS, turn, strict=True) if asked]
 
 
-def _run(name: str, job: dict[str, Any], box: Box) -> Answer:
-    start = box.cpu_s
-    answer = box.engine(job, lambda event: None)
-    seconds = box.cpu_s - start
+def _run(name: str, job: dict[str, Any], box: Box, on: EngineSettings) -> Answer:
+    watch = Stopwatch(box, on)
+    answer = box.engine(job, watch.see)
+    seconds = watch.seconds
     try:
         result = parse_result(answer)
     except Malformed as error:

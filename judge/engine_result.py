@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from judge.i18n import both
-from judge.types import Text
+from judge.types import EngineSetup, Text
 
 TOLD = frozenset(
     {"swap_place", "swap_plan_form", "swap_plan_part", "swap_plan_nobody", "swap_fork", "swap_fork_form"}
@@ -37,6 +37,7 @@ class ProgramResult(msgspec.Struct, forbid_unknown_fields=True):
     integrity: str
     pages: Pages
     left: tuple[int, int]
+    setup: EngineSetup
 
     def balanced(self, page_size: int) -> bool:
         """Whether every page is free or cached, exactly once, and no row is taken, no prefix locked."""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from judge.engine_plan import Planned, Reference, tokenizer
+from judge.engine_plan import Planned, Reference, Stopwatch, tokenizer
 from judge.engine_result import (
     Malformed,
     ProgramResult,
@@ -21,7 +21,7 @@ from judge.engine_result import (
     parse_token,
     parse_trace,
 )
-from judge.engine_tier import Tier
+from judge.engine_tier import EngineSettings, Tier
 from judge.exercises import Exercise
 from judge.i18n import both
 from judge.sandbox import Box, Stopped, make_bundle
@@ -46,7 +46,7 @@ class EngineRun:
 def run_engine(exercise: Exercise, tier: Tier, seed: bytes, load: LoadInto, on_event: OnEvent) -> EngineRun:
     """Run every job with the reference, and with the submission that ``load`` puts into a box.
 
-    The two run side by side where two boxes are free; whoever holds one waits for no second.
+    The two run side by side where they may and two boxes are free; whoever holds one waits for no second.
     Raises TrustedFault or Stopped (SE) when the fault is ours.
     """
     on_event(Event("engine", {"phase": "reference"}))
@@ -54,7 +54,7 @@ def run_engine(exercise: Exercise, tier: Tier, seed: bytes, load: LoadInto, on_e
     bundle = make_bundle(exercise)
     try:
         with Reference(exercise, tier, seed) as reference:
-            box = tier.pool.box_if_free(bundle, tier.limits)
+            box = tier.pool.box_if_free(bundle, tier.limits) if tier.beside else None
             if box is None:
                 reference.finish()
                 box = tier.pool.box(bundle, tier.limits)
@@ -62,7 +62,7 @@ def run_engine(exercise: Exercise, tier: Tier, seed: bytes, load: LoadInto, on_e
                 reference.go_beside()
             with box:
                 load(box)
-                _run_jobs(box, reference, run, on_event)
+                _run_jobs(box, reference, tier.on, run, on_event)
                 box.finish()
     except Stopped as stopped:
         if stopped.verdict is Verdict.SE:
@@ -73,15 +73,20 @@ def run_engine(exercise: Exercise, tier: Tier, seed: bytes, load: LoadInto, on_e
     return run
 
 
-def _run_jobs(box: Box, reference: Reference, run: EngineRun, on_event: OnEvent) -> None:
+def _run_jobs(box: Box, reference: Reference, on: EngineSettings, run: EngineRun, on_event: OnEvent) -> None:
     equal: list[bool] = []
     for number, one in enumerate(reference, start=1):
         where = {"job": one.name, "number": number, "jobs": reference.count}
         on_event(Event("engine", {"phase": "run", **where}))
         stream = _Stream(one, run, on_event)
-        start = box.cpu_s
-        answer = parse_result(box.engine(one.job, stream.take))
-        seconds = box.cpu_s - start
+        watch = Stopwatch(box, on)
+
+        def see(event: Any, stream: _Stream = stream, watch: Stopwatch = watch) -> None:
+            watch.see(event)
+            stream.take(event)
+
+        answer = parse_result(box.engine(one.job, see))
+        seconds = watch.seconds
         if isinstance(answer, Told):
             return _end(run, Verdict.WA, both("verdict.engine_told", text=answer.text))
         due = one.answer.result()
@@ -90,6 +95,7 @@ def _run_jobs(box: Box, reference: Reference, run: EngineRun, on_event: OnEvent)
         equal.append(due.result.tokens == answer.tokens)
         if one.prompts:
             _show(run.result, one, answer)
+            run.result.setup = due.result.setup
             run.result.speed_ratio = round(due.seconds / seconds, 3) if seconds and due.seconds else None
         if message is not None:
             run.result.tokens_equal = all(equal)

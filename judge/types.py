@@ -161,6 +161,17 @@ class Generated(msgspec.Struct):
     cached: int = 0
 
 
+class EngineSetup(msgspec.Struct, forbid_unknown_fields=True):
+    """How the engine ran: the device by name, attention of prompts and of decodes, sizes with a graph."""
+
+    device: str
+    dtype: str
+    prefill: str
+    decode: str
+    graphs: list[int]
+    overlap: bool
+
+
 class EngineResult(msgspec.Struct):
     """The engine part. ``speed_ratio``: the reference's time over the submission's, in the same run."""
 
@@ -178,6 +189,7 @@ class EngineResult(msgspec.Struct):
     speed_ratio: float | None = None
     model: str = ""
     device: str = "cpu"
+    setup: EngineSetup | None = None
 
 
 class RunResult(msgspec.Struct):

@@ -61,7 +61,7 @@ def _parser(lang: str) -> _Parser:
     test.add_argument("file", nargs="?")
     test.add_argument("--samples", action="store_true")
     test.add_argument("--no-engine", action="store_true")
-    test.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    test.add_argument("--device", choices=("cpu", "cuda"))
     test.add_argument("--watch", action="store_true")
     test.add_argument("--json", action="store_true")
     command("list").add_argument("--json", action="store_true")

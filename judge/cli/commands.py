@@ -8,7 +8,9 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from judge.cli import workspace
 from judge.cli.arguments import Usage
@@ -18,6 +20,9 @@ from judge.exercises import Exercise, find, load_exercises
 from judge.i18n import t
 from judge.solution import solution_text
 from judge.types import RunResult, Verdict
+
+if TYPE_CHECKING:
+    from judge.engine_tier import Tier
 
 ACCEPTED, NOT_ACCEPTED, USAGE, FAULT = 0, 1, 2, 3
 WATCH_SECONDS = 0.3
@@ -65,7 +70,7 @@ def test(options: argparse.Namespace) -> int:
     lang = options.lang
     exercise = _exercise(options.id, lang)
     if options.device == "cuda":
-        raise Usage(t("cli.no_cuda", lang))
+        _check_cuda(lang)
     if options.watch and options.json:
         raise Usage(t("cli.watch_or_json", lang))
     path = Path(options.file) if options.file else workspace.file_of(exercise)
@@ -113,21 +118,40 @@ def _judge_file(exercise: Exercise, path: Path, options: argparse.Namespace) -> 
 
     source = _read(exercise, path, options.lang)
     report = Report(exercise, workspace.shown(path), options.lang, quiet=options.json)
-    with Pool() as pool:
+    with Pool() as pool, ExitStack() as stack:
         pool.start()  # the sandbox imports torch while the next line does the same here
         from judge.run import judge_submission
 
-        report.begin(pool.isolation)
+        tier = _tier(exercise, options)
+        if tier is not None:
+            stack.callback(tier.close)
+        report.begin(pool.isolation, on_gpu=tier is not None)
         result = judge_submission(
             exercise,
             source,
             pool=pool,
             engine=not options.no_engine,
+            tier=tier,
             samples_only=options.samples,
             on_event=report.event,
             filename=path.name,
         )
     return _finish(exercise, result, report, options)
+
+
+def _tier(exercise: Exercise, options: argparse.Namespace) -> Tier | None:
+    """Where the engine part runs: on the GPU that torch sees, unless told otherwise; None in the sandbox."""
+    from judge.engine_tier import device_tier, why_no_cuda
+
+    has_engine = exercise.place != "none" and not options.no_engine and not options.samples
+    return device_tier("cuda") if options.device != "cpu" and has_engine and not why_no_cuda() else None
+
+
+def _check_cuda(lang: str) -> None:
+    from judge.engine_tier import why_no_cuda
+
+    if (why := why_no_cuda()) is not None:
+        raise Usage(t("cli.no_cuda", lang, why=t(f"cli.{why}", lang)))
 
 
 def _finish(exercise: Exercise, result: RunResult, report: Report, options: argparse.Namespace) -> int:

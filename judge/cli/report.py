@@ -65,11 +65,24 @@ def engine_line(engine: EngineResult, lang: str) -> str:
         "cli.engine_line",
         lang,
         model=engine.model,
-        device=engine.device,
+        device=_setup(engine, lang),
         same=t("cli.same" if engine.tokens_equal else "cli.different", lang),
         balanced=t("cli.balanced" if engine.pages_balanced else "cli.unbalanced", lang),
         speed="" if ratio is None else t("cli.speed", lang, ratio=f"{ratio:.2f}"),
     )
+
+
+def _setup(engine: EngineResult, lang: str) -> str:
+    setup = engine.setup
+    if engine.device == "cpu" or setup is None:
+        return engine.device
+    parts = [f"{engine.device}: {setup.device}", setup.dtype]
+    parts.append(t("cli.attention", lang, prefill=setup.prefill, decode=setup.decode))
+    if setup.graphs:
+        parts.append(t("cli.graphs", lang, sizes=" ".join(map(str, setup.graphs))))
+    if setup.overlap:
+        parts.append(t("cli.overlap", lang))
+    return ", ".join(parts) if lang == "en" else "，".join(parts)
 
 
 def verdict_lines(exercise: Exercise, result: RunResult, lang: str) -> list[str]:
@@ -114,13 +127,15 @@ class Report:
         if not self.quiet:
             print(line, flush=True)
 
-    def begin(self, isolation: str) -> None:
+    def begin(self, isolation: str, *, on_gpu: bool = False) -> None:
         """The head: which exercise, which file, and what keeps the learner's code apart from the machine."""
         exercise, lang = self.exercise, self.lang
         self._say(f"{exercise.id} {exercise.name} · {exercise.title[lang]}")
         self._say(t("cli.head", lang, file=self.file, isolation=isolation))
         if isolation.startswith("weak"):
             self._say(t("cli.weak", lang))
+        if on_gpu:
+            self._say(t("cli.on_gpu", lang))
 
     def event(self, event: Event) -> None:
         """Groups and the text of the first prompt, as they come; the other texts are shown at the end."""

@@ -14,7 +14,9 @@ import socket
 import struct
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 BOOT = """
@@ -39,7 +41,7 @@ del boot, read, namespace
 __import__(entry)
 sys.modules[entry].enter(fd, options, importer)
 """
-_NEEDED = ("torch", "numpy", "msgspec", "safetensors", "tokenizers")
+_NEEDED = ("torch", "numpy", "msgspec", "safetensors", "tokenizers", "triton", "flashinfer")
 
 
 def environment(home: str) -> dict[str, str]:
@@ -80,16 +82,25 @@ def message(
 
 
 def start(
-    sock: socket.socket, *, home: str, stdout: int, stderr: int, extra: tuple[int, ...] = ()
+    sock: socket.socket,
+    *,
+    home: str,
+    stdout: int,
+    stderr: int,
+    extra: tuple[int, ...] = (),
+    more: Mapping[str, str] = MappingProxyType({}),
 ) -> subprocess.Popen[bytes]:
-    """Start the process with these descriptors; the caller sends ``message(...)`` on ``sock``'s other end."""
+    """Start the process with these descriptors; the caller sends ``message(...)`` on ``sock``'s other end.
+
+    ``more``: variables of its environment beside those of ``environment``.
+    """
     return subprocess.Popen(
         [sys.executable, "-S", "-s", "-P", "-c", BOOT, str(sock.fileno())],
         stdin=subprocess.DEVNULL,
         stdout=stdout,
         stderr=stderr,
         pass_fds=[sock.fileno(), *extra],
-        env=environment(home),
+        env={**environment(home), **more},
         cwd=home,
         start_new_session=True,
     )

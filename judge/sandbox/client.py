@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Callable
 from types import TracebackType
 from typing import Literal, Protocol
 
@@ -36,8 +37,15 @@ class Pool:
     """
 
     def __init__(
-        self, *, isolation: Literal["auto", "strict", "weak"] = "auto", slots: int = 4, templates: int = 8
+        self,
+        *,
+        isolation: Literal["auto", "strict", "weak"] = "auto",
+        slots: int = 4,
+        templates: int = 8,
+        backend: Callable[[], Backend] | None = None,
     ) -> None:
+        """``backend`` makes the one to use instead."""
+        self._factory = backend
         self._wish = isolation
         self._templates = templates
         self._free = list(range(slots))
@@ -126,6 +134,8 @@ class Pool:
             return backend
 
     def _make(self) -> Backend:
+        if self._factory is not None:
+            return self._factory()
         if self._wish == "weak":
             return WeakBackend()
         if sys.platform != "linux":

@@ -41,7 +41,19 @@ def examine() -> list[Fact]:
         )
         with Pool(isolation="weak", slots=1) as pool:
             facts.append(_run(pool, make_bundle(None), "weak_box"))
-    return facts
+    return [*facts, _gpu()]
+
+
+def _gpu() -> Fact:
+    """Having none is no fault."""
+    import torch
+
+    from judge.engine_tier import why_no_cuda
+
+    why = why_no_cuda()
+    if why is None:
+        return Fact("gpu", True, both("doctor.gpu_ok", device=torch.cuda.get_device_name()))
+    return Fact("gpu", True, both("doctor.gpu_none", why=both(f"cli.{why}")))
 
 
 def _system() -> Fact:

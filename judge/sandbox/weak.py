@@ -14,7 +14,9 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from judge.sandbox import boot
 from judge.sandbox.bundle import Bundle, make_bundle
@@ -54,11 +56,12 @@ class WeakProcess:
 
     lost = False
 
-    def __init__(self, home: str) -> None:
+    def __init__(self, home: str, more: Mapping[str, str] = MappingProxyType({})) -> None:
+        """``more``: variables of its environment."""
         self.frames, theirs = socket.socketpair()
         self.stdout, out = os.pipe()
         try:
-            self._process = boot.start(theirs, home=home, stdout=out, stderr=out)
+            self._process = boot.start(theirs, home=home, stdout=out, stderr=out, more=more)
         finally:
             theirs.close()
             os.close(out)
@@ -87,11 +90,15 @@ class WeakProcess:
         self._ready_cpu_s = self._clock_s()
         order = {
             "sources": bundle.sources, "packages": bundle.packages,
-            "cpu_s": limits.cpu_s, "memory_mb": limits.memory_mb,
+            "cpu_s": limits.cpu_s, "memory_mb": self._memory_mb(limits),
         }  # fmt: skip
         body = json.dumps(order).encode()
         self._send(struct.pack("<I", len(body)) + body)
         self.frames.setblocking(False)
+
+    def _memory_mb(self, limits: Limits) -> int | None:
+        """What memory is limited to, if it is."""
+        return limits.memory_mb
 
     def _send(self, message: bytes) -> None:
         try:

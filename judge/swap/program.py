@@ -65,6 +65,7 @@ def run(job: dict[str, Any], functions: Mapping[str, Any], emit: Emit) -> dict[s
         "margin": margins.least,
         **_decisions(recorder),
         **_pages(llm),
+        "setup": _setup(llm),
     }
 
 
@@ -140,6 +141,24 @@ def _pages(llm: LLM) -> dict[str, Any]:
     rows = llm.config.max_running_req - llm.table_manager.available_size
     left = [rows, manager.prefix_cache.size_info.protected_size]
     return {"integrity": integrity, "pages": pages, "left": left}
+
+
+def _setup(llm: LLM) -> dict[str, Any]:
+    """See EngineSetup in judge/types.py."""
+    engine = llm.engine
+    attention, device = engine.attn_backend, engine.device
+    return {
+        "device": torch.cuda.get_device_name(device) if device.type == "cuda" else device.type,
+        "dtype": str(engine.dtype).removeprefix("torch."),
+        "prefill": _name_of(getattr(attention, "prefill_backend", attention)),
+        "decode": _name_of(getattr(attention, "decode_backend", attention)),
+        "graphs": list(engine.graph_runner.graph_bs_list),
+        "overlap": llm.overlap,
+    }
+
+
+def _name_of(backend: Any) -> str:
+    return type(backend).__name__.removesuffix("Backend")
 
 
 class _Margins:

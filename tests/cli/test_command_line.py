@@ -61,7 +61,7 @@ def test_lang_outranks_the_locale(monkeypatch):
         (["192", "--fast"], "arguments are wrong"),
         (["192", "--lang", "fr"], "arguments are wrong"),
         (["192", "nowhere.py"], "nowhere.py does not exist"),
-        (["192", "--device", "cuda"], "CPU in this version"),
+        (["192", "--device", "cuda"], "cannot run on a GPU here"),
         (["192", "--watch", "--json"], "do not go together"),
     ],
 )

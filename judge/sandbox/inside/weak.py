@@ -33,12 +33,12 @@ def enter(fd: int, options: dict[str, Any], importer: MemoryImporter) -> NoRetur
     loop.main(channel)
 
 
-def _limit(cpu_s: float, memory_mb: int) -> None:
+def _limit(cpu_s: float, memory_mb: int | None) -> None:
     import resource
 
     seconds = math.ceil(time.process_time() + cpu_s) + 1
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if sys.platform == "linux":
+    if sys.platform == "linux" and memory_mb is not None:
         room = (memory_mb + _ROOM_MB) << 20
         resource.setrlimit(resource.RLIMIT_DATA, (room, room))

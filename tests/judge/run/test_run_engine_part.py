@@ -220,6 +220,14 @@ ANSWER = {
     "integrity": "",
     "pages": {"total": 2, "free": [0], "cached": [1]},
     "left": [0, 0],
+    "setup": {
+        "device": "cpu",
+        "dtype": "float32",
+        "prefill": "Torch",
+        "decode": "Torch",
+        "graphs": [],
+        "overlap": False,
+    },
 }
 
 

@@ -55,6 +55,7 @@ def test_an_answer_to_another_job_is_malformed():
     answer = {
         "tokens": [[[1]]], "margin": 1.0, "schedule": [], "admitted": [], "evicted": [], "integrity": "",
         "pages": {"total": 0, "free": [], "cached": []}, "left": [0, 0],
+        "setup": {"device": "", "dtype": "", "prefill": "", "decode": "", "graphs": [], "overlap": False},
     }  # fmt: skip
     one, two = parse_result(answer), parse_result({**answer, "tokens": [[[1], [2]]]})
     with pytest.raises(Malformed):
