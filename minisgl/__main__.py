@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -25,5 +26,13 @@ def main(argv: Sequence[str]) -> int:
     return launch_server(make_args(parser, vars(parser.parse_args(argv))))
 
 
+def run() -> int:
+    """`main` with the command line. Ctrl-C while something loads ends it without a traceback."""
+    try:
+        return main(sys.argv[1:])
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(run())

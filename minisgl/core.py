@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import reprlib
 from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from reprlib import repr as short
 from typing import TYPE_CHECKING, Literal
 
 import torch
@@ -55,55 +55,55 @@ class SamplingParams:
         object.__setattr__(self, "stop", (self.stop,) if isinstance(self.stop, str) else _tuple(self.stop))
         object.__setattr__(self, "stop_token_ids", _tuple(self.stop_token_ids))
         if not is_number(self.temperature) or not 0 <= self.temperature < math.inf:
-            raise ValueError(f"temperature must be a finite number of at least 0, not {self.temperature!r}")
+            raise ValueError(
+                f"temperature must be a finite number of at least 0, not {short(self.temperature)}"
+            )
         if not is_int(self.top_k) or (self.top_k != -1 and self.top_k < 1):
-            raise ValueError(f"top_k must be -1 (all tokens) or an integer of at least 1, not {self.top_k!r}")
+            raise ValueError(
+                f"top_k must be -1 (all tokens) or an integer of at least 1, not {short(self.top_k)}"
+            )
         if not is_number(self.top_p) or not 0 < self.top_p <= 1:
-            raise ValueError(f"top_p must be a number above 0 and at most 1, not {self.top_p!r}")
+            raise ValueError(f"top_p must be a number above 0 and at most 1, not {short(self.top_p)}")
         if not is_number(self.min_p) or not 0 <= self.min_p < 1:
-            raise ValueError(f"min_p must be a number of at least 0 and below 1, not {self.min_p!r}")
+            raise ValueError(f"min_p must be a number of at least 0 and below 1, not {short(self.min_p)}")
         if not isinstance(self.ignore_eos, bool):
-            raise ValueError(f"ignore_eos must be True or False, not {self.ignore_eos!r}")
+            raise ValueError(f"ignore_eos must be True or False, not {short(self.ignore_eos)}")
         check_count("max_tokens", self.max_tokens)
         if self.seed is not None and not is_int(self.seed):
-            raise ValueError(f"seed must be an integer or None, not {self.seed!r}")
+            raise ValueError(f"seed must be an integer or None, not {short(self.seed)}")
         for name in ("presence_penalty", "frequency_penalty"):
             value = getattr(self, name)
             if not is_number(value) or not -2 <= value <= 2:
-                raise ValueError(f"{name} must be a number from -2 to 2, not {value!r}")
+                raise ValueError(f"{name} must be a number from -2 to 2, not {short(value)}")
         if not is_number(self.repetition_penalty) or not 0 < self.repetition_penalty < math.inf:
             raise ValueError(
-                f"repetition_penalty must be a finite number above 0, not {self.repetition_penalty!r}"
+                f"repetition_penalty must be a finite number above 0, not {short(self.repetition_penalty)}"
             )
         if self.logprobs is not None and (not is_int(self.logprobs) or not 0 <= self.logprobs <= 20):
-            raise ValueError(f"logprobs must be None or an integer from 0 to 20, not {self.logprobs!r}")
+            raise ValueError(f"logprobs must be None or an integer from 0 to 20, not {short(self.logprobs)}")
         if not is_int(self.n) or not 1 <= self.n <= 128:
-            raise ValueError(f"n must be an integer from 1 to 128, not {self.n!r}")
+            raise ValueError(f"n must be an integer from 1 to 128, not {short(self.n)}")
         self._check_stops()
         reached = [stop for stop in self.stop if not any(o in stop for o in self.stop if o != stop)]
         object.__setattr__(self, "stop", tuple(dict.fromkeys(reached)))
 
     def _check_stops(self) -> None:
         if not isinstance(self.stop, tuple) or len(self.stop) > _MAX_STOPS:
-            raise ValueError(
-                f"stop must be a list of at most {_MAX_STOPS} texts, not {reprlib.repr(self.stop)}"
-            )
+            raise ValueError(f"stop must be a list of at most {_MAX_STOPS} texts, not {short(self.stop)}")
         for text in self.stop:
             if not isinstance(text, str) or not 0 < len(text) <= _MAX_STOP_CHARS:
                 raise ValueError(
-                    f"stop must be texts of 1 to {_MAX_STOP_CHARS} characters, one is {reprlib.repr(text)}"
+                    f"stop must be texts of 1 to {_MAX_STOP_CHARS} characters, one is {short(text)}"
                 )
             if any("\ud800" <= char <= "\udfff" for char in text):
-                raise ValueError(
-                    f"stop must be valid Unicode, but {reprlib.repr(text)} holds half of a character"
-                )
+                raise ValueError(f"stop must be valid Unicode, but {short(text)} holds half of a character")
         if not isinstance(self.stop_token_ids, tuple):
-            raise ValueError(
-                f"stop_token_ids must be a list of token ids, not {reprlib.repr(self.stop_token_ids)}"
-            )
+            raise ValueError(f"stop_token_ids must be a list of token ids, not {short(self.stop_token_ids)}")
         for token in self.stop_token_ids:
             if not is_int(token) or token < 0:
-                raise ValueError(f"stop_token_ids must be token ids, integers of at least 0, not {token!r}")
+                raise ValueError(
+                    f"stop_token_ids must be token ids, integers of at least 0, not {short(token)}"
+                )
 
     @property
     def is_greedy(self) -> bool:

@@ -185,7 +185,7 @@ def main(argv: Sequence[str]) -> int:
         llm = LLM(**settings, tp_size=tp_size)
         if llm.tokenizer is None:
             raise ValueError(f"{args.model} cannot chat: it comes without a tokenizer")
-    except (FileNotFoundError, ValueError) as error:
+    except (OSError, ImportError, ValueError) as error:
         print(f"minisgl: {error}", file=sys.stderr)
         return 1
     if sys.stdin.isatty():

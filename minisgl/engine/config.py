@@ -66,10 +66,15 @@ class EngineConfig:
         self._check_graph()
         if not is_int(self.seed):
             raise ValueError(f"seed must be an integer, not {self.seed!r}")
-        if self.dtype is not None and not (
-            isinstance(self.dtype, torch.dtype) and self.dtype.is_floating_point
+        if self.dtype is not None and not (  # those of 8 bits are for storage: torch does not compute in them
+            isinstance(self.dtype, torch.dtype) and self.dtype.is_floating_point and self.dtype.itemsize > 1
         ):
-            raise ValueError(f"dtype must be a floating-point type such as torch.float32, not {self.dtype!r}")
+            raise ValueError(
+                "dtype must be a floating-point type of at least 16 bits such as torch.float32, not"
+                f" {self.dtype!r}"
+            )
+        if not isinstance(self.tp_info, DistributedInfo):
+            raise ValueError(f"tp_info must be a DistributedInfo, not {self.tp_info!r}")
         if self.moe_backend not in MOE_BACKENDS:
             raise ValueError(
                 f"moe_backend must be one of {', '.join(MOE_BACKENDS)}, not {self.moe_backend!r}"
@@ -95,10 +100,18 @@ class EngineConfig:
 
     def _check_device(self) -> None:
         try:
-            kind = torch.device(self.device).type
+            device = torch.device(self.device)
         except (RuntimeError, TypeError):
-            kind = "unknown"
-        if kind not in ("cpu", "cuda"):
+            device = None
+        if (
+            device is None
+            or device.type not in ("cpu", "cuda")
+            or (device.type == "cpu" and device.index is not None)
+        ):
             raise ValueError(f"device must be 'cpu' or 'cuda', not {self.device!r}")
-        if kind == "cuda" and not torch.cuda.is_available():
+        if device.type == "cuda" and not torch.cuda.is_available():
             raise ValueError("device is 'cuda', but torch finds no CUDA GPU here: use 'cpu'")
+        if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+            raise ValueError(
+                f"device is {str(device)!r}, but torch finds {torch.cuda.device_count()} CUDA GPUs here"
+            )

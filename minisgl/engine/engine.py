@@ -132,12 +132,7 @@ class Engine:
         self.num_pages = self._plan_num_pages(config, free_before, longest)
         self.max_seq_len = min(longest, self.num_pages * self.page_size)
         self.kv_cache = self._make_kv_cache()
-        # Token locations, not page numbers: attention then needs no arithmetic. Whole pages fit into a row.
-        self.page_table = torch.zeros(
-            (config.max_running_req + 1, align_up(self.max_seq_len, self.page_size)),
-            dtype=torch.int32,
-            device=self.device,
-        )
+        self.page_table = self._make_page_table(config.max_running_req)
         self.dummy_req = self._make_dummy_req(config.max_running_req)
         self.attn_backend = create_attention_backend(
             config.attention_backend,
@@ -224,6 +219,8 @@ class Engine:
         if config.cuda_graph_max_bs != 0 and (can_capture or config.emulate_graph):
             largest = config.cuda_graph_max_bs or (_MAX_GRAPH_BS if on_cuda else config.max_running_req)
             sizes = config.cuda_graph_bs or choose_graph_sizes(min(largest, config.max_running_req))
+            # No batch is larger: what a graph for more requests holds is never used.
+            sizes = [min(size, config.max_running_req) for size in sizes]
         return GraphRunner(
             self._logits,
             self.attn_backend,
@@ -279,6 +276,23 @@ class Engine:
             gib = slots * self.kv_bytes_per_token / 2**30
             raise ValueError(
                 f"{size} takes {gib:.1f} GiB, more than could be had: set a smaller num_page_override"
+            ) from error
+
+    def _make_page_table(self, max_running_req: int) -> torch.Tensor:
+        # Token locations, not page numbers: attention then needs no arithmetic. Whole pages fit into a row.
+        shape = max_running_req + 1, align_up(self.max_seq_len, self.page_size)
+        nbytes = 2 * 4 * shape[0] * shape[1]  # with the token pool, which is as large
+        try:
+            if (
+                self.device.type == "cpu" and nbytes > available_memory()
+            ):  # given, but gone once it is written
+                raise RuntimeError("too little memory is free")
+            return torch.zeros(shape, dtype=torch.int32, device=self.device)
+        except RuntimeError as error:
+            raise ValueError(
+                f"a page table of {max_running_req} requests of {self.max_seq_len} tokens takes"
+                f" {nbytes / 2**30:.1f} GiB, more than could be had: set a smaller max_running_req or"
+                " max_seq_len_override"
             ) from error
 
     def _free_memory(self) -> int:

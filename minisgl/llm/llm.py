@@ -133,7 +133,16 @@ class LLM(Scheduler):
             self._finalizer()
 
     def reset(self) -> None:
-        """Drop all requests and cached prefixes. RuntimeError with several ranks: they would disagree."""
+        """Drop all requests and cached prefixes.
+
+        Raises:
+            RuntimeError: `generate` runs, the LLM was shut down, or there are several ranks, which would
+                disagree.
+        """
+        if self._is_generating:
+            raise RuntimeError("generate is running: reset when it has returned")
+        if self.is_shut_down:
+            raise RuntimeError("this LLM was shut down: make a new one")
         if self._ranks is not None:
             raise RuntimeError("an LLM of several ranks cannot be reset: make a new one")
         super().reset()
@@ -163,7 +172,7 @@ class LLM(Scheduler):
     def _drop(self, uids: Iterable[int], last_data: ForwardData | None) -> None:
         """After an error: leave no request behind."""
         if self._ranks is None:
-            self.reset()
+            super().reset()
             return
         self.outbox.clear()
         self.inbox.clear()

@@ -93,8 +93,8 @@ class ApiServer:
         self.app.post("/v1/completions")(self.completions)
         self.app.get("/v1/models")(self.models)
         self.app.get("/v1/models/{name:path}")(self.model)
-        self.app.get("/health")(self.health)
-        self.app.get("/ready")(self.ready)
+        self.app.api_route("/health", methods=["GET", "HEAD"])(self.health)  # balancers ask with HEAD, too
+        self.app.api_route("/ready", methods=["GET", "HEAD"])(self.ready)
         self.app.get("/metrics")(self.metrics)
         self.app.exception_handler(ApiError)(self._api_error)
         self.app.exception_handler(HTTPException)(self._http_error)

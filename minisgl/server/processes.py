@@ -38,11 +38,15 @@ class Processes:
         self.tokenizers = [f"tokenizer{i}" for i in range(args.num_tokenizers)]
         self._processes: dict[str, BaseProcess] = {}
         self._conns: dict[str, Connection] = {}
-        with _signals_blocked():
-            self._start("scheduler", scheduler_main, args)
-            self._start("detokenizer", detokenizer_main, args)
-            for name in self.tokenizers:
-                self._start(name, tokenizer_main, args, name)
+        try:
+            with _signals_blocked():
+                self._start("scheduler", scheduler_main, args)
+                self._start("detokenizer", detokenizer_main, args)
+                for name in self.tokenizers:
+                    self._start(name, tokenizer_main, args, name)
+        except BaseException:  # a signal that was blocked, or no more processes allowed
+            self.stop()
+            raise
 
     def wait_ready(self) -> EngineLimits:
         """Wait until all processes take messages. ProcessFailed when one ends instead."""

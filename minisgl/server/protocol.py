@@ -108,7 +108,13 @@ class BaseRequest(BaseModel):
                 n=self.n,
             )
         except ValueError as error:
-            raise ApiError(400, str(error), param=str(error).split(maxsplit=1)[0]) from None
+            field, reason = str(error).split(maxsplit=1)
+            name = self.name_of(field)
+            raise ApiError(400, f"{name} {reason}", param=name) from None
+
+    def name_of(self, field: str) -> str:
+        """What the client calls a field of `SamplingParams`."""
+        return field
 
 
 class CompletionRequest(BaseRequest):
@@ -152,6 +158,10 @@ class ChatCompletionRequest(BaseRequest):
 
     def wanted_tokens(self) -> int | None:
         return self.max_tokens if self.max_completion_tokens is None else self.max_completion_tokens
+
+    def name_of(self, field: str) -> str:
+        is_newer = field == "max_tokens" and self.max_completion_tokens is not None
+        return "max_completion_tokens" if is_newer else field
 
     def wanted_logprobs(self) -> int | None:
         if self.top_logprobs is not None and not self.logprobs:
@@ -203,6 +213,8 @@ def _message(index: int, message: object) -> dict[str, Any]:
     where = f"messages.{index}"
     if not isinstance(message, dict):
         raise ApiError(400, f"{where} must be an object with role and content", param=where)
+    # Clients hand an answer back with all fields that OpenAI's have: null asks for nothing, as elsewhere.
+    message = {field: value for field, value in message.items() if value is not None}
     unknown = sorted(message.keys() - {"role", "content", "name"})
     if unknown:
         raise ApiError(400, f"{where} has a field that is not supported: {unknown[0]!r}", param=where)

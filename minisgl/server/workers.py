@@ -29,7 +29,7 @@ from .backend import ServerScheduler
 from .limits import EngineLimits
 
 # Of these a sentence says all: somebody has asked for what cannot be.
-_PLAIN_ERRORS = (FileNotFoundError, TypeError, ValueError)
+_PLAIN_ERRORS = (FileNotFoundError, ImportError, TypeError, ValueError)
 
 
 @dataclass(frozen=True)

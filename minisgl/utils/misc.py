@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,14 +17,20 @@ def is_int(value: object) -> bool:
 
 
 def is_number(value: object) -> bool:
-    """Whether a value is a real number. A bool is not; NaN and the infinities are."""
-    return isinstance(value, Real) and not isinstance(value, bool)
+    """Whether a value is a real number that a float can hold. A bool is not; NaN and the infinities are."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return False
+    try:
+        float(value)
+    except OverflowError:  # of an integer or a fraction; a tensor would refuse it later
+        return False
+    return True
 
 
 def check_count(name: str, value: object) -> None:
     """ValueError unless `value` is an integer of at least 1; the message names it."""
     if not is_int(value) or value < 1:  # type: ignore[operator] # is_int has looked
-        raise ValueError(f"{name} must be an integer of at least 1, not {value!r}")
+        raise ValueError(f"{name} must be an integer of at least 1, not {reprlib.repr(value)}")
 
 
 def cdiv(a: int, b: int) -> int:

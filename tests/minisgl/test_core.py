@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+from fractions import Fraction
 
 import pytest
 import torch
@@ -187,6 +188,8 @@ def test_lists_of_stops_become_tuples() -> None:
     [
         ("temperature", math.nan, "a finite number of at least 0, not nan"),
         ("max_tokens", 0, "an integer of at least 1, not 0"),
+        ("temperature", 10**309, "a finite number of at least 0, not 1000"),
+        ("repetition_penalty", Fraction(10**400, 3), "a finite number above 0, not Fraction"),
         ("n", 0, "from 1 to 128, not 0"),
         ("n", 129, "from 1 to 128, not 129"),
         ("n", True, "from 1 to 128, not True"),

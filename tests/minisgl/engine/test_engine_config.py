@@ -33,6 +33,9 @@ def test_counts(name: str, value: object) -> None:
         ("seed", None, "seed"),
         ("dtype", "float32", "dtype must be .* not 'float32'"),
         ("dtype", torch.int32, "dtype must be"),
+        ("dtype", torch.float8_e4m3fn, "dtype must be a floating-point type of at least 16 bits"),
+        ("tp_info", 2, "tp_info must be a DistributedInfo, not 2"),
+        ("device", "cpu:0", "device must be 'cpu' or 'cuda', not 'cpu:0'"),
         ("device", "tpu9", "device must be 'cpu' or 'cuda', not 'tpu9'"),
         ("device", "meta", "device must be"),
         ("device", None, "device must be"),
@@ -63,6 +66,11 @@ def test_what_is_no_model(model: object) -> None:
         ({"num_page_override": 2**31 // 64, "page_size": 64}, "too large for the page table, which is int32"),
         ({"num_page_override": 1}, "would have 1 pages, and needs at least 2: .* num_page_override"),
         ({"memory_ratio": 1e-9}, "needs at least 2: free some memory"),
+        ({"max_running_req": 10**11, "num_page_override": 4}, "a page table of 100000000000 requests of 4 "),
+        (
+            {"max_running_req": 10**9},
+            r"requests of \d+ tokens takes .* GiB, .* a smaller max_running_req",
+        ),
     ],
 )
 def test_what_only_the_engine_sees(settings: dict, message: str) -> None:

@@ -159,6 +159,12 @@ def test_without_a_graph_of_its_size_a_batch_runs_as_it_is() -> None:
     assert tokens(llm) == tokens(make_llm())
 
 
+def test_no_graph_is_for_more_requests_than_may_run() -> None:
+    llm = make_llm(emulate_graph=True, cuda_graph_bs=[1, 8, 10**9])
+    assert llm.engine.graph_runner.graph_bs_list == [1, 4]
+    assert tokens(llm) == tokens(make_llm())
+
+
 def test_no_graphs_unless_asked_for() -> None:
     assert make_llm().engine.graph_runner.graph_bs_list == []
     assert make_llm(emulate_graph=True, cuda_graph_max_bs=0).engine.graph_runner.graph_bs_list == []

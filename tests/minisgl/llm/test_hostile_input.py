@@ -152,6 +152,17 @@ def test_shutting_down(llm: LLM, reference) -> None:
     llm.shutdown()
     with pytest.raises(RuntimeError, match="was shut down: make a new one"):
         llm.generate([prompt(0, 5)], GREEDY)
+    with pytest.raises(RuntimeError, match="was shut down: make a new one"):
+        llm.reset()
+
+
+def test_resetting(llm: LLM, reference) -> None:
+    with pytest.raises(RuntimeError, match="generate is running: reset when it has returned"):
+        llm.generate([prompt(0, 5)], GREEDY, on_token=lambda i, t: llm.reset())
+    assert serves(llm, reference)
+    llm.reset()
+    assert llm.cache_manager.prefix_cache.size_info.evictable_size == 0
+    assert serves(llm, reference)
 
 
 def test_a_callback_that_is_no_function_is_refused_at_once(llm: LLM, reference) -> None:

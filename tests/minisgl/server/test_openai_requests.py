@@ -79,6 +79,19 @@ def test_text_parts_are_joined_and_names_kept() -> None:
     assert chat == [{"role": "user", "content": "ab", "name": "x"}]
 
 
+def test_an_answer_with_all_fields_of_openai_may_be_handed_back() -> None:
+    answer = {"role": "assistant", "content": "a"}
+    nothing = dict.fromkeys(["refusal", "annotations", "audio", "function_call", "tool_calls", "name"])
+    (chat,) = parse({"messages": [answer | nothing]}, True).prompts()
+    assert chat == [answer]
+
+
+def test_the_name_that_was_given_is_the_one_in_the_error() -> None:
+    for name in ("max_tokens", "max_completion_tokens"):
+        error = refusal({**CHAT, name: 0}, chat=True)
+        assert error.param == name and error.message == f"{name} must be an integer of at least 1, not 0"
+
+
 @pytest.mark.parametrize(
     ("messages", "param"),
     [

@@ -8,10 +8,14 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+
+from minisgl.server.args import ServerArgs
+from minisgl.server.processes import Processes
 
 NAMES = {"scheduler", "detokenizer", "tokenizer0", "tokenizer1"}
 LONG = {"prompt": "Once upon a time", "max_tokens": 1500, "ignore_eos": True}
@@ -38,12 +42,45 @@ def test_what_cannot_start_says_why_in_one_line() -> None:
         (["--model", "nowhere"], "no model 'nowhere'"),
         (["--num-pages", "1"], "the scheduler process has failed: the KV pool would have 1 pages"),
         (["--attention-backend", "fa"], "the scheduler process has failed: "),
+        (["--attention-backend", "fi"], "the scheduler process has failed: "),
     ],
 )
 def test_what_fails_while_it_starts_ends_everything(flags: list[str], words: str) -> None:
     result = run("--port", "0", *flags)
     assert result.returncode == 1 and result.stdout == "" and "Traceback" not in result.stderr
     assert result.stderr.startswith("minisgl: " + words) and result.stderr.count("\n") == 1
+
+
+def test_when_not_all_processes_can_start_none_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Process:
+        def __init__(self) -> None:
+            self.killed = self.joined = False
+
+        def kill(self) -> None:
+            self.killed = True
+
+        def join(self) -> None:
+            self.joined = True
+
+    started: list[Process] = []
+    folders: list[Path] = []
+
+    def start(self: Processes, name: str, *args: object) -> None:
+        folders.append(self.addresses.folder)
+        if started:  # held back until all have started, and the handler that launch_server sets raises
+            os.kill(os.getpid(), signal.SIGTERM)
+        process = self._processes[name] = Process()  # type: ignore[assignment]
+        started.append(process)
+
+    monkeypatch.setattr(Processes, "_start", start)
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    try:
+        with pytest.raises(SystemExit):
+            Processes(ServerArgs())
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert len(started) == 3 and all(process.killed and process.joined for process in started)
+    assert not folders[0].exists()
 
 
 @pytest.mark.slow
