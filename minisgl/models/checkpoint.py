@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import torch
 
+from ..utils import read_json
 from .config import ModelConfig
 
 NamedTensor = tuple[str, torch.Tensor]
@@ -87,7 +87,7 @@ def _safetensors_files(folder: Path) -> tuple[dict[str, str], list[Path]]:
             raise FileNotFoundError(f"{folder} has no .safetensors file{hint}")
         return {}, files
     try:
-        file_of: dict[str, str] = dict(json.loads(index.read_text(encoding="utf-8"))["weight_map"])
+        file_of: dict[str, str] = dict(read_json(index)["weight_map"])
         names = sorted(set(file_of.values()))
         paths = [folder / name for name in names]
     except (ValueError, KeyError, TypeError, AttributeError) as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -11,9 +10,10 @@ from typing import Any
 
 import torch
 
-from ..utils import check_count, is_int, is_number
+from ..utils import check_count, is_int, is_number, read_json
 
 ROPE_KINDS = ("default", "llama3", "yarn")
+_MAX_LAYERS = 1000  # no model comes near: what says more is damaged, and would be built for hours
 _MAX_POSITIONS = 2**24  # the rotary table is computed in float32, where odd numbers end here
 
 
@@ -82,6 +82,8 @@ class ModelConfig:
     def __post_init__(self) -> None:
         for name in _COUNTS:
             check_count(name, getattr(self, name))
+        if self.num_layers > _MAX_LAYERS:
+            raise ValueError(f"a model of {self.num_layers} layers is not supported: {_MAX_LAYERS} at most")
         self._check_experts()
         if self.num_qo_heads % self.num_kv_heads:
             raise ValueError(
@@ -176,10 +178,10 @@ class ModelConfig:
         path = folder / "config.json"
         if not path.is_file():
             raise FileNotFoundError(f"{folder} is not a model folder: it has no config.json")
-        config = _read_json(path)
+        config = read_json(path)
         generation_path = folder / "generation_config.json"
         if generation_path.is_file():
-            generation = _read_json(generation_path)
+            generation = read_json(generation_path)
             if generation.get("eos_token_id") is not None:
                 config["eos_token_id"] = generation["eos_token_id"]
         try:
@@ -281,24 +283,14 @@ def _rotary_config(config: Mapping[str, Any], head_dim: int) -> RotaryConfig:
     return rotary
 
 
-def _dtype(name: str | None) -> torch.dtype:
+def _dtype(name: object) -> torch.dtype:
     dtypes = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
-    if name is not None and name not in dtypes:
+    if name is not None and (not isinstance(name, str) or name not in dtypes):
         raise ValueError(f"dtype {name!r} is not supported; supported are {', '.join(dtypes)}")
     return dtypes[name or "float32"]
 
 
-def _token_ids(value: int | list[int] | None) -> tuple[int, ...]:
+def _token_ids(value: Any) -> tuple[int, ...]:
     if value is None:
         return ()
-    return (value,) if isinstance(value, int) else tuple(value)
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        parsed = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path} is not valid JSON: {error}") from error
-    if not isinstance(parsed, dict):
-        raise ValueError(f"{path} does not hold a JSON object")
-    return parsed
+    return tuple(value) if isinstance(value, list) else (value,)

@@ -11,7 +11,10 @@ import json
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
+from reprlib import repr as short
 from typing import Any, NoReturn
+
+from ..utils import read_json
 
 
 class ChatTemplate:
@@ -71,9 +74,12 @@ def load_chat_template(folder: Path) -> ChatTemplate | None:
     path = folder / "chat_template.jinja"
     source = path.read_text(encoding="utf-8") if path.is_file() else config.get("chat_template")
     if isinstance(source, list):
-        source = {item["name"]: item["template"] for item in source}.get("default")
+        named = [item for item in source if isinstance(item, dict) and item.get("name") == "default"]
+        source = named[-1].get("template") if named else None
     if source is None:
         return None
+    if not isinstance(source, str):
+        raise ValueError(f"the chat template in {folder} is no text, fetch it again: {short(source)}")
     special = _special_tokens(_read_json(folder / "special_tokens_map.json") | config)
     return ChatTemplate(source, special)
 
@@ -98,13 +104,7 @@ def _special_tokens(config: dict[str, Any]) -> dict[str, str]:
 
 
 def _read_json(path: Path) -> dict[str, Any]:
-    if not path.is_file():
-        return {}
-    try:
-        data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path} is damaged, fetch it again: {error}") from error
-    return data
+    return read_json(path) if path.is_file() else {}
 
 
 def _to_json(value: Any, ensure_ascii: bool = False, indent: int | None = None, **kwargs: Any) -> str:

@@ -10,6 +10,7 @@ from .misc import (
     int_tensor,
     is_int,
     is_number,
+    read_json,
 )
 
 __all__ = [
@@ -22,4 +23,5 @@ __all__ = [
     "int_tensor",
     "is_int",
     "is_number",
+    "read_json",
 ]

@@ -1,12 +1,15 @@
-"""Arithmetic and torch helpers."""
+"""Arithmetic, torch and file helpers."""
 
 from __future__ import annotations
 
+import json
 import reprlib
 from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from numbers import Real
+from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -77,3 +80,14 @@ def default_dtype(dtype: torch.dtype) -> Iterator[None]:
         yield
     finally:
         torch.set_default_dtype(before)
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The JSON object in a file of a model. ValueError when there is none; the message names the file."""
+    try:
+        parsed = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:  # brackets in brackets, a thousand deep
+        raise ValueError(f"{path} is not valid JSON, fetch it again: {error}") from error
+    if not isinstance(parsed, dict):
+        raise ValueError(f"{path} does not hold a JSON object, fetch it again")
+    return parsed

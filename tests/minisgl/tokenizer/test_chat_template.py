@@ -69,8 +69,15 @@ def test_where_a_template_may_be(tmp_path: Path) -> None:
     (tmp_path / "special_tokens_map.json").write_text('{"bos_token": "<s>"}')
     found = load_chat_template(tmp_path)
     assert found is not None and found.render([]) == "J <s>"
+    (tmp_path / "chat_template.jinja").unlink()
+    for broken in ("[]", "[" * 100_000, '{"chat_template": 5}', '{"chat_template": [{"name": "default"}, 7'):
+        (tmp_path / "tokenizer_config.json").write_text(broken)
+        with pytest.raises(ValueError, match="fetch it again"):
+            load_chat_template(tmp_path)
+    (tmp_path / "tokenizer_config.json").write_text('{"chat_template": [{"template": "x"}, 7]}')
+    assert load_chat_template(tmp_path) is None
     (tmp_path / "tokenizer_config.json").write_text("{")
-    with pytest.raises(ValueError, match=r"tokenizer_config\.json is damaged"):
+    with pytest.raises(ValueError, match=r"tokenizer_config\.json is not valid JSON"):
         load_chat_template(tmp_path)
 
 
