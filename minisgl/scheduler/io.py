@@ -119,7 +119,8 @@ class SchedulerIOMixin(ABC):
             return
         if trace.active() is not None:
             for msg in reply:
-                trace.emit("sampled", req=msg.uid, token=msg.next_token)
+                if msg.error is None:
+                    trace.emit("sampled", req=msg.uid, token=msg.next_token)
         if self._send_into_tokenizer is None:
             self.outbox.extend(reply)
         else:

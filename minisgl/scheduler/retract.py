@@ -2,16 +2,71 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 import torch
 
-from ..core import Req
-from ..utils import cdiv
+from ..core import Batch, ChunkedReq, Req
+from ..utils import cdiv, trace
 from .cache import CacheManager
-from .decode import retract_to_fit
+from .config import SchedulerConfig
+from .decode import DecodeManager, retract_to_fit
+from .prefill import PrefillManager
 from .utils import PendingReq
+
+
+class RetractMixin(ABC):
+    """Keeps pages for the next step of all who run."""
+
+    config: SchedulerConfig
+    cache_manager: CacheManager
+    decode_manager: DecodeManager
+    prefill_manager: PrefillManager
+    finished_reqs: set[Req]
+    _launched: deque[Batch]
+
+    def _make_room(self) -> bool:
+        """Let the pages last for the next token of each running request. Worst-case admission has seen to it;
+        after optimistic admission, requests may have to go back to the queue.
+
+        Returns:
+            False when it is better to wait for the batch in flight: with it, requests end.
+        """
+        if self.config.admission == "worst_case":
+            return True
+        running, watermark = self.decode_manager.running_reqs, self.config.watermark
+        need = pages_needed(running, self.config.page_size)
+        if need == 0 or need <= self.cache_manager.available_size // self.config.page_size - watermark:
+            return True
+        if any(map(self._is_ending, chain.from_iterable(batch.reqs for batch in self._launched))):
+            return False
+        for req, input_ids, max_tokens in choose_retracted(
+            running, self.prefill_manager.chunked, self.cache_manager, watermark
+        ):
+            self._retract_req(req, input_ids, max_tokens)
+        return True
+
+    def _is_ending(self, req: Req) -> bool:
+        """Whether a launched request has its last token in flight."""
+        return req.remain_len == 0 and not isinstance(req, ChunkedReq) and req not in self.finished_reqs
+
+    def _retract_req(self, req: Req, input_ids: list[int], max_tokens: int) -> None:
+        """Send a request back to the queue. What it has computed stays in the prefix cache while there is
+        room; its token in flight, if any, is discarded and computed again.
+        """
+        trace.emit("retract", req=req.uid, cached_len=req.cached_len, input_len=len(input_ids))
+        self.decode_manager.remove_req(req)
+        self.prefill_manager.put_back(req, input_ids, max_tokens)
+        self.finished_reqs.add(req)
+        self._free_req_resources(req)
+
+    @abstractmethod
+    def _free_req_resources(self, req: Req) -> None:
+        """Give back what a request holds."""
 
 
 def pages_needed(running: Iterable[Req], page_size: int) -> int:

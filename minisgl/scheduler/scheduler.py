@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import replace
-from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import torch
@@ -20,11 +18,12 @@ from ..utils.stream import current_stream, on_stream
 from .cache import CacheManager
 from .config import SchedulerConfig
 from .decode import DecodeManager
+from .intake import IntakeMixin
 from .io import SchedulerIOMixin
 from .prefill import PrefillManager
-from .retract import choose_retracted, pages_needed
+from .retract import RetractMixin
 from .table import TableManager
-from .utils import error_msg, finish_reason, recorded_cache_req, to_device
+from .utils import error_msg, finish_reason, record_batch, recorded_cache_req, to_device
 
 if TYPE_CHECKING:
     from ..engine import BatchSamplingArgs
@@ -44,7 +43,7 @@ class ForwardInput(NamedTuple):
 ForwardData: TypeAlias = tuple[ForwardInput, ForwardOutput]
 
 
-class Scheduler(SchedulerIOMixin):
+class Scheduler(SchedulerIOMixin, IntakeMixin, RetractMixin):
     """Runs an engine for many requests at once.
 
     A step is launched (`_forward`) and later handled (`_process_last_data`). `normal_loop` handles each step
@@ -100,22 +99,6 @@ class Scheduler(SchedulerIOMixin):
     def in_flight(self) -> bool:
         """Whether a batch has been launched that is not known to be done."""
         return len(self._launched) > 0
-
-    def check_prompt(self, input_len: int) -> None:
-        """ValueError when a prompt of this length could never run; the message names the limit."""
-        pool = self.engine.num_pages * self.engine.page_size
-        if input_len == 0:
-            raise ValueError("the prompt is empty: there is no token to continue")
-        if input_len + 1 > pool:
-            raise ValueError(
-                f"the prompt has {input_len} tokens; with one token of output that is more than the KV pool"
-                f" holds: {self.engine.num_pages} pages of {self.engine.page_size} tokens"
-            )
-        if input_len + 1 > self.engine.max_seq_len:
-            raise ValueError(
-                f"the prompt has {input_len} tokens; with one token of output that is more than the"
-                f" {self.engine.max_seq_len} that a sequence may have (max_seq_len)"
-            )
 
     def run_forever(self) -> None:
         """Serve until the process ends."""
@@ -219,24 +202,6 @@ class Scheduler(SchedulerIOMixin):
         else:
             raise TypeError(f"the scheduler does not know messages of type {type(msg).__name__}")
 
-    def _add_user_msg(self, msg: UserMsg) -> None:
-        """Queue a request. ValueError when it cannot run."""
-        ids, vocab_size = msg.input_ids, self.engine.model_config.vocab_size
-        if ids.dim() != 1 or ids.dtype != torch.int32:
-            raise ValueError(
-                f"input_ids must be one row of int32, not {ids.dtype} of shape {list(ids.shape)}"
-            )
-        self.check_prompt(len(ids))
-        if int(ids.min()) < 0 or int(ids.max()) >= vocab_size:  # would be read beyond the embedding
-            raise ValueError(f"the prompt holds a token id outside of the vocabulary, 0 to {vocab_size - 1}")
-        params = msg.sampling_params
-        room = self.engine.max_seq_len - len(ids)
-        if params.max_tokens > room:
-            params = replace(params, max_tokens=room)
-        if not params.ignore_eos and len(self.eos_token_ids) > 1:
-            params = replace(params, stop_token_ids=(*params.stop_token_ids, *self.eos_token_ids))
-        self.prefill_manager.add_one_req(UserMsg(msg.uid, ids, params))
-
     def _abort_req(self, uid: int) -> None:
         """Stop a request wherever it is; nothing happens when it has ended already."""
         req = self.prefill_manager.abort_req(uid) or self.decode_manager.abort_req(uid)
@@ -276,48 +241,13 @@ class Scheduler(SchedulerIOMixin):
             return Batch(decodes + prompts, "prefill", num_decodes=len(decodes))
         return Batch(decodes, "decode") if decodes else None
 
-    def _make_room(self) -> bool:
-        """Let the pages last for the next token of each running request. Worst-case admission has seen to it;
-        after optimistic admission, requests may have to go back to the queue.
-
-        Returns:
-            False when it is better to wait for the batch in flight: with it, requests end.
-        """
-        if self.config.admission == "worst_case":
-            return True
-        running, watermark = self.decode_manager.running_reqs, self.config.watermark
-        need = pages_needed(running, self.config.page_size)
-        if need == 0 or need <= self.cache_manager.available_size // self.config.page_size - watermark:
-            return True
-        if any(map(self._is_ending, chain.from_iterable(batch.reqs for batch in self._launched))):
-            return False
-        for req, input_ids, max_tokens in choose_retracted(
-            running, self.prefill_manager.chunked, self.cache_manager, watermark
-        ):
-            self._retract_req(req, input_ids, max_tokens)
-        return True
-
-    def _is_ending(self, req: Req) -> bool:
-        """Whether a launched request has its last token in flight."""
-        return req.remain_len == 0 and not isinstance(req, ChunkedReq) and req not in self.finished_reqs
-
-    def _retract_req(self, req: Req, input_ids: list[int], max_tokens: int) -> None:
-        """Send a request back to the queue. What it has computed stays in the prefix cache while there is
-        room; its token in flight, if any, is discarded and computed again.
-        """
-        trace.emit("retract", req=req.uid, cached_len=req.cached_len, input_len=len(input_ids))
-        self.decode_manager.remove_req(req)
-        self.prefill_manager.put_back(req, input_ids, max_tokens)
-        self.finished_reqs.add(req)
-        self._free_req_resources(req)
-
     def _prepare_batch(self, batch: Batch) -> ForwardInput:
         """Give the batch its pages and everything that the model and the sampler read."""
         self.engine.graph_runner.pad_batch(batch)
         self.cache_manager.allocate_paged(batch.reqs)
         input_tuple, write_tuple = self._decode_indices(batch) if batch.is_decode else self._indices(batch)
         self.engine.attn_backend.prepare_metadata(batch)
-        self._trace_batch(batch)
+        record_batch(batch, self.engine.page_table)
         sample_args = self.engine.sampler.prepare(batch, write_tuple)
         return ForwardInput(batch, sample_args, input_tuple, write_tuple)
 
@@ -429,19 +359,6 @@ class Scheduler(SchedulerIOMixin):
             self.deferred_slots.append(req.table_idx)
         else:
             self.table_manager.free(req.table_idx)
-
-    def _trace_batch(self, batch: Batch) -> None:
-        """Record the batch and the locations that its rows name. Seen from here and not reported by whoever
-        wrote them, so that the record is the same when a method has been replaced.
-        """
-        recorder = trace.active()
-        if recorder is None:
-            return
-        for req in batch.reqs:
-            row = self.engine.page_table[req.table_idx, : req.device_len]
-            recorder.add_row(req.uid, req.table_idx, row.tolist())
-        uids = [req.uid for req in batch.reqs]
-        trace.emit("batch", phase=batch.phase, uids=uids, tokens=[req.extend_len for req in batch.reqs])
 
 
 def plan_mixed(

@@ -10,6 +10,7 @@ from minisgl.engine import NO_TOKEN
 from minisgl.llm import LLM
 from minisgl.message import UserMsg
 from minisgl.models.tiny import prompt, tiny_config, tiny_state_dict
+from minisgl.utils import trace
 
 MODEL = (tiny_config(), tiny_state_dict(tiny_config(), 0))
 GREEDY = SamplingParams(max_tokens=5, ignore_eos=True)
@@ -40,7 +41,9 @@ def test_a_request_that_cannot_run_gets_an_error(ids: list, error: str, overlap:
     tensor = torch.tensor(ids) if ids == [0.5, 1.5] else torch.tensor(ids, dtype=torch.int32)
     good = torch.tensor(prompt(1, 5), dtype=torch.int32)
     llm.inbox += [UserMsg(0, good, GREEDY), UserMsg(1, tensor, GREEDY), UserMsg(2, good, GREEDY)]
-    drain(llm)
+    with trace.recording(trace.Recorder()) as recorder:
+        drain(llm)
+    assert {event["req"] for event in recorder.of_type("sampled")} == {0, 2}
     (answer,) = [msg for msg in llm.outbox if msg.uid == 1]
     assert (answer.next_token, answer.finished, answer.finish_reason) == (-1, True, "error")
     with pytest.raises(ValueError, match=error):
