@@ -1,6 +1,6 @@
 """What the parts of the engine tell each other."""
 
-from .backend import AbortBackendMsg, BaseBackendMsg, BatchBackendMsg, ExitMsg, UserMsg
+from .backend import AbortBackendMsg, BaseBackendMsg, UserMsg
 from .frontend import (
     BaseFrontendMsg,
     BatchFrontendMsg,
@@ -18,12 +18,10 @@ __all__ = [
     "BaseBackendMsg",
     "BaseFrontendMsg",
     "BaseTokenizerMsg",
-    "BatchBackendMsg",
     "BatchFrontendMsg",
     "BatchTokenizerMsg",
     "DetokenizeMsg",
     "DetokenizerStats",
-    "ExitMsg",
     "StatsReply",
     "TokenLogprob",
     "TokenizeMsg",

@@ -30,13 +30,6 @@ class BaseBackendMsg:
 
 
 @dataclass
-class BatchBackendMsg(BaseBackendMsg):
-    """Several messages that travel together."""
-
-    data: list[BaseBackendMsg]
-
-
-@dataclass
 class UserMsg(BaseBackendMsg):
     """Generate from a prompt."""
 
@@ -50,8 +43,3 @@ class AbortBackendMsg(BaseBackendMsg):
     """Stop a request, whether it waits or runs, and tell nobody."""
 
     uid: int
-
-
-@dataclass
-class ExitMsg(BaseBackendMsg):
-    """Leave the loop: nothing else will come."""

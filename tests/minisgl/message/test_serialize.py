@@ -16,7 +16,8 @@ from minisgl.message import (
     BaseBackendMsg,
     BaseFrontendMsg,
     BaseTokenizerMsg,
-    BatchBackendMsg,
+    BatchTokenizerMsg,
+    DetokenizeMsg,
     TokenizeMsg,
     TokenLogprob,
     UserMsg,
@@ -73,13 +74,14 @@ def test_a_tensor_sends_its_own_elements_and_owns_what_arrives(dtype: torch.dtyp
 def test_every_message_comes_back_through_bytes() -> None:
     ids = torch.tensor([1, 2, 3], dtype=torch.int32)
     params = SamplingParams(temperature=0.5, seed=2**63)
-    msg = BatchBackendMsg([UserMsg(7, ids, params), AbortBackendMsg(8)])
-    back = BaseBackendMsg.decoder(unpack(pack(msg.encoder())))
-    assert isinstance(back, BatchBackendMsg)
-    user, abort = back.data
+    msg = UserMsg(7, ids, params)
+    user = BaseBackendMsg.decoder(unpack(pack(msg.encoder())))
     assert isinstance(user, UserMsg) and user.uid == 7 and user.sampling_params == params
-    assert torch.equal(user.input_ids, ids) and abort == AbortBackendMsg(8)
-    assert len(msg.encoder()["data"][0]["input_ids"]["buffer"]) == 12
+    assert torch.equal(user.input_ids, ids)
+    assert len(msg.encoder()["input_ids"]["buffer"]) == 12
+    assert BaseBackendMsg.decoder(unpack(pack(AbortBackendMsg(8).encoder()))) == AbortBackendMsg(8)
+    batch = BatchTokenizerMsg([DetokenizeMsg(1, 5, False), DetokenizeMsg(2, -1, True, "error", "no")])
+    assert BaseTokenizerMsg.decoder(unpack(pack(batch.encoder()))) == batch
 
     reply = UserReply(1, "é", 1, False, logprob=TokenLogprob("é", b"\xc3\xa9", -0.5), top_logprobs=[])
     assert BaseFrontendMsg.decoder(unpack(pack(reply.encoder()))) == reply
