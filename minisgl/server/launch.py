@@ -107,12 +107,12 @@ class Server:
         """Accept nothing more. What runs gets a while to end, and at the second signal none."""
         ending = ApiError(503, "the server is shutting down")
         if self.frontend.closing is not None:
-            self.frontend.fail_all(ending)
+            self._cut(ending)
             return
         self.frontend.closing = ending
         self._uvicorn.should_exit = True
         loop = asyncio.get_running_loop()
-        loop.call_later(self.args.shutdown_grace, self.frontend.fail_all, ending)
+        loop.call_later(self.args.shutdown_grace, self._cut, ending)
         if self.frontend.num_requests:
             waiting = f"{self.frontend.num_requests} requests get {self.args.shutdown_grace:g} s to end"
             with contextlib.suppress(OSError):  # nobody may be reading this any more
@@ -122,7 +122,12 @@ class Server:
         """The first failure is told; others follow from it."""
         self.failure = self.failure or failure
         self._uvicorn.should_exit = True
-        self.frontend.fail_all(ApiError(503, "the server has failed: a process of it has ended"))
+        self._cut(ApiError(503, "the server has failed: a process of it has ended"))
+
+    def _cut(self, reason: ApiError) -> None:
+        """Answer all requests with an error. Who does not read even that is cut off a little later."""
+        self.frontend.fail_all(reason)
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # it would print a traceback for each
 
     def _listener_ended(self, listener: asyncio.Task[None]) -> None:
         if not listener.cancelled():
