@@ -96,7 +96,7 @@ def main() -> None:
     calls = sum(len(case.data["calls"]) for case in cases)
     print(f"{os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}; 192: {len(cases)} cases, {calls} calls")
 
-    with Pool(slots=options.in_flight) as pool, tempfile.NamedTemporaryFile() as file:
+    with Pool(slots=options.in_flight, spare=True) as pool, tempfile.NamedTemporaryFile() as file:
         print(f"isolation: {pool.isolation}")
 
         def without() -> None:

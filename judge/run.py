@@ -124,7 +124,7 @@ def _judge(submission: _Submission, *, engine: bool, samples_only: bool) -> RunR
     exercise = submission.exercise
     submission.on_event(Event("running", {"groups": [] if samples_only else _titles(exercise)}))
     paper = submission.paper()
-    with submission.pool.box(make_bundle(exercise), submission.limits) as box:
+    with submission.pool.box(make_bundle(exercise), submission.limits, often=True) as box:
         try:
             submission.load(box)
         except Stopped as stopped:

@@ -41,7 +41,10 @@ class IsolatedProcess:
         poll = select.poll()
         poll.register(self._control, select.POLLIN)
         while self._exit is None and poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
-            message = self._control.recv(4096)
+            try:
+                message = self._control.recv(4096)
+            except ConnectionResetError:  # killed before it had read that it may go
+                message = b""
             if message.startswith(forking.FAILED):
                 self.lost = True
             else:

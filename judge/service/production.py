@@ -15,7 +15,7 @@ from judge.types import Event, RunResult
 
 def judging(settings: Settings, *, name: str | None, watch_parent: bool) -> int:
     """Judge until told to end; returns the exit status. Refuses where isolation is missing and not waived."""
-    with Pool(isolation="auto", slots=settings.threads) as pool:
+    with Pool(isolation="auto", slots=settings.threads, spare=True) as pool:
         isolation = pool.isolation
         if isolation.startswith("weak") and not settings.accept_weak_isolation:
             log.warning("isolation.missing")

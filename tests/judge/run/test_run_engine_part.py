@@ -196,7 +196,7 @@ def test_the_engine_part_needs_no_second_box():
         with Pool(slots=slots) as pool:
             result = judged("176", solution_text(exercise), pool)
             assert (result.verdict, result.score) == (Verdict.AC, 1.0)
-            assert len(pool._free) == slots
+            assert pool._slots == slots
 
 
 def test_a_submission_that_fails_does_not_wait_for_the_reference():
@@ -206,7 +206,7 @@ def test_a_submission_that_fails_does_not_wait_for_the_reference():
     )
     with Pool(slots=2) as pool:
         assert judged("176", code, pool).verdict is Verdict.RE
-        assert len(pool._free) == 2
+        assert pool._slots == 2
 
 
 # --- Answers of a box that lies ----------------------------------------------------------------

@@ -257,11 +257,11 @@ class Failing:
     def __init__(self, pool: Pool, times: int) -> None:
         self.pool, self.times = pool, times
 
-    def box(self, *args):
+    def box(self, *args, **options):
         if self.times:
             self.times -= 1
             raise Stopped(Verdict.SE, {"reason": "sandbox"}, Usage())
-        return self.pool.box(*args)
+        return self.pool.box(*args, **options)
 
 
 def test_a_lost_box_is_tried_once_more(make_toy, pool):

@@ -7,6 +7,7 @@ import pytest
 from judge.i18n import LANGS
 from judge.sandbox import HostError, Limits, Pool, Stopped, client, doctor, process
 from judge.sandbox.limits import Exit
+from judge.sandbox.weak import WeakBackend
 
 DOUBLE = b"def double(x):\n    return x * 2\n"
 
@@ -145,3 +146,92 @@ def test_doctor_says_what_to_do(monkeypatch, why, advice):
     facts = {fact.key: fact for fact in doctor.examine()}
     assert not facts["isolation"].ok and facts["weak_box"].ok
     assert why in facts["isolation"].text["zh"] and advice in facts["isolation"].text["en"]
+
+
+# --- A spare -----------------------------------------------------------------------------------
+
+
+class Counting:
+    """A backend whose boxes are weak ones, counted."""
+
+    isolation = "weak"
+
+    def __init__(self):
+        self.inner = WeakBackend()
+        self.started = []
+        self.made = threading.Event()
+
+    def spawn(self, bundle, limits, slot):
+        process = self.inner.spawn(bundle, limits, slot)
+        self.started.append((process, limits, slot))
+        self.made.set()
+        return process
+
+    def close(self):
+        self.inner.close()
+
+
+@pytest.fixture
+def sparing():
+    backend = Counting()
+    with Pool(slots=2, spare=True, backend=lambda: backend) as pool:
+        yield pool, backend
+    assert all(process.reap(0.0) is not None for process, _, _ in backend.started)
+
+
+PATIENT = Limits(cpu_s=20)
+
+
+def use(pool, bundle, limits=PATIENT, **options):
+    with pool.box(bundle, limits, **options) as box:
+        box.load(DOUBLE, filename="d.py", target="double")
+        process = box._process
+        box.finish()
+    return process
+
+
+def wait_for_spare(pool):
+    with pool._condition:
+        assert pool._condition.wait_for(lambda: pool._spare is not None, timeout=30)
+    return pool._spare
+
+
+def test_a_spare_is_what_the_next_one_gets(sparing, bundle):
+    pool, backend = sparing
+    first = use(pool, bundle, often=True)
+    spare = wait_for_spare(pool)
+    assert spare.process is not first and len(backend.started) == 2
+    assert use(pool, bundle, often=True) is spare.process
+
+
+def test_a_spare_of_another_kind_or_a_dead_one_ends(sparing, bundle):
+    pool, _ = sparing
+    use(pool, bundle, often=True)
+    other = wait_for_spare(pool).process
+    assert use(pool, bundle, Limits(cpu_s=21), often=True) is not other
+    assert other.reap(0.0) is not None
+    dead = wait_for_spare(pool).process
+    dead.kill()
+    assert dead.reap(10.0) is not None
+    assert use(pool, bundle, Limits(cpu_s=21), often=True) is not dead
+
+
+def test_a_box_that_is_rare_has_no_spare_and_takes_none(sparing, bundle):
+    pool, backend = sparing
+    use(pool, bundle)
+    assert pool._maker.ident is None
+    use(pool, bundle, often=True)
+    spare = wait_for_spare(pool).process
+    with pool.box(bundle, PATIENT) as one, pool.box(bundle, PATIENT) as two:
+        assert len({one._process, two._process, spare}) == 3 and pool._spare is not None
+        slots = [slot for process, _, slot in backend.started if process.reap(0.0) is None]
+        assert len(slots) == len(set(slots)) == 3
+        assert pool.box_if_free(bundle) is None
+
+
+def test_an_isolated_spare_is_held_until_it_is_needed(bundle):
+    with Pool(isolation="strict", slots=1, spare=True) as pool:
+        use(pool, bundle, often=True)
+        spare = wait_for_spare(pool).process
+        assert use(pool, bundle, often=True) is spare
+        wait_for_spare(pool)
