@@ -17,9 +17,8 @@ import torch
 
 from ..attention import BaseAttnBackend
 from ..core import Batch, Req
-from ..kernel import sample_tokens
 from ..utils import trace
-from .sample import BatchSamplingArgs
+from .sample import BatchSamplingArgs, sample_tokens
 
 # Computes the logits of a batch whose tensors and metadata are set: [padded requests, vocab_size].
 Forward: TypeAlias = Callable[[Batch], torch.Tensor]

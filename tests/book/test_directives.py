@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,18 @@ from tools.book.directives import render
 from tools.book.page import ROOT, Page, Site
 from tools.book.source import Source, SourceError
 from tools.book.symbols import find_symbol
+from tools.steps import Steps
 
 SITE = Site("https://git.example.org/course", "/{lang}/exercises/{id}")
 CACHE = "minisgl/scheduler/cache.py"
+MANIFEST = """
+[chapter.08]
+new = ["minisgl/a.py"]
+
+[chapter.09]
+new = ["minisgl/b.py"]
+modified = ["minisgl/a.py"]
+"""
 
 
 def page(lang: str = "zh", root: Path = ROOT) -> Page:
@@ -32,11 +42,38 @@ def problem(text: str) -> str:
 
 
 def test_include_shows_the_real_source_with_its_lines() -> None:
-    symbol = find_symbol(ROOT / CACHE, "CacheManager.allocate_paged")
+    stored = Steps().version(CACHE, 8)
+    assert stored is not None
+    symbol = find_symbol(stored, "CacheManager.allocate_paged")
     shown = html(f"```{{include}} {CACHE}#CacheManager.allocate_paged\n```")
     assert '<i class="f">allocate_paged</i>' in shown
-    assert f"/blob/main/{CACHE}#L{symbol.first}-L{symbol.last}" in shown
-    assert (ROOT / CACHE).read_text().splitlines()[symbol.first - 1].strip().startswith("def allocate_paged")
+    assert f"/blob/main/{stored.relative_to(ROOT)}#L{symbol.first}-L{symbol.last}" in shown
+    assert stored.read_text().splitlines()[symbol.first - 1].strip().startswith("def allocate_paged")
+
+
+def test_include_reads_the_files_of_its_chapter(tmp_path: Path) -> None:
+    files = {
+        "chapters/steps.toml": MANIFEST,
+        "chapters/steps/08/minisgl/a.py": "value = 8\n",
+        "minisgl/a.py": "value = 9\n",
+        "minisgl/b.py": "",
+        "README.md": "apart\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    for chapter, value, link in (
+        (8, "8", "chapters/steps/08/minisgl/a.py"),
+        (9, "9", "minisgl/a.py"),
+    ):
+        source = Source(Path("chapters/zh/x.md"), {"chapter": chapter})
+        asked = Page(source, "zh", SITE, tmp_path)
+        shown = render(asked, "```{include} minisgl/a.py#value\n```", 1)
+        assert value in re.sub(r"<[^>]*>", "", shown.split("<pre ")[1])
+        assert f'/blob/main/{link}#L1-L1"' in shown
+    assert "apart" in render(page(root=tmp_path), "```{include} README.md\n```", 1)
+    with pytest.raises(SourceError, match=r"minisgl/b.py comes in chapter 9 only"):
+        render(page(root=tmp_path), "```{include} minisgl/b.py\n```", 1)
 
 
 def test_include_numbers_the_lines_that_have_a_reason() -> None:
@@ -70,7 +107,10 @@ def test_html_of_a_directive_has_no_empty_line() -> None:
         ("```{exercise} 999\n```", "08_x.md:1: {exercise}: no exercise 999"),
         ("```{animation} none\n```", "no figure none.svg"),
         ("```{tree}\nminisgl/none.py: x\n```", "08_x.md:2: {tree}: steps.toml does not know minisgl/none.py"),
-        ("```{tree}\n```", "{tree}: not described: minisgl/scheduler/cache.py"),
+        (
+            "```{tree}\n```",
+            "{tree}: not described: minisgl/kvcache/naive_cache.py, minisgl/scheduler/cache.py",
+        ),
         (":::{selftest}\nanswer\n:::", "{selftest}: the question or title"),
         (":::{predict} question\n:::", "{predict}: the question stands after the name"),
         ("```{inclde} x\n```", "{inclde}: unknown directive; there are: animation, "),
@@ -121,9 +161,10 @@ def test_admonitions_have_a_title_in_the_language_of_the_page() -> None:
 def test_tree_marks_what_is_new_and_what_changed() -> None:
     source = (ROOT / "chapters/zh/08_cache_manager.md").read_text()
     shown = html(source[source.index("```{tree}") : source.index("(regions)=")])
-    assert shown.count('class="f new"') == 3
-    assert shown.count('class="f changed"') == 3
-    assert "第 7 章" in shown
+    step = Steps().steps[8]
+    assert shown.count('class="f new"') == len(step.new)
+    assert shown.count('class="f changed"') == len(step.modified)
+    assert "第 1 章" in shown
 
 
 def test_code_cells_for_the_notebook_alone_are_not_on_the_page() -> None:

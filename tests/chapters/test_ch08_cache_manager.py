@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import dataclass
+
 import pytest
 import torch
 
 from minisgl.core import Req, SamplingParams
+from minisgl.kvcache import BaseCacheHandle, InsertResult, MatchResult, SizeInfo
 from minisgl.scheduler.cache import CacheManager
 from minisgl.scheduler.decode import DecodeManager
 from minisgl.scheduler.prefill import PrefillAdder
@@ -18,8 +22,73 @@ def ids(first: int, length: int) -> torch.Tensor:
     return torch.arange(first, first + length, dtype=torch.int32)
 
 
-def make_manager(num_pages: int, page_size: int, cache: str = "radix") -> CacheManager:
-    return CacheManager(num_pages, page_size, torch.zeros(5, 64, dtype=torch.int32), cache)
+Page = tuple[int, ...]  # a cached page, known by all tokens up to its end
+
+
+@dataclass(frozen=True)
+class PageHandle(BaseCacheHandle):
+    pages: dict[Page, torch.Tensor]
+
+    def get_matched_indices(self) -> torch.Tensor:
+        return torch.cat([torch.empty(0, dtype=torch.int32), *self.pages.values()])
+
+
+class PageCache:
+    """The simplest prefix cache that shares pages: a dict of them."""
+
+    def __init__(self, page_size: int) -> None:
+        self.page_size = page_size
+        self.pages: dict[Page, torch.Tensor] = {}
+        self.locks: Counter[Page] = Counter()
+
+    def match_prefix(self, input_ids: torch.Tensor) -> MatchResult:
+        found: dict[Page, torch.Tensor] = {}
+        for page in self._split(input_ids):
+            if page not in self.pages:
+                break
+            found[page] = self.pages[page]
+        return MatchResult(PageHandle(len(found) * self.page_size, found))
+
+    def insert_prefix(self, input_ids: torch.Tensor, indices: torch.Tensor) -> InsertResult:
+        cached_len = self.match_prefix(input_ids).cuda_handle.cached_len
+        for page, locations in zip(self._split(input_ids), indices.split(self.page_size), strict=False):
+            self.pages.setdefault(page, locations)
+        return InsertResult(cached_len, self.match_prefix(input_ids).cuda_handle)
+
+    def lock_handle(self, handle: PageHandle, unlock: bool = False) -> None:
+        for page in handle.pages:
+            self.locks[page] += -1 if unlock else 1
+
+    def evict(self, size: int) -> torch.Tensor:
+        # the longest first: without the pages before it, a page could never be found
+        unlocked = sorted((page for page in self.pages if not self.locks[page]), key=len, reverse=True)
+        count = -(-size // self.page_size)
+        if count > len(unlocked):
+            raise RuntimeError(f"cannot evict {size} tokens")
+        return torch.cat([torch.empty(0, dtype=torch.int32), *map(self.pages.pop, unlocked[:count])])
+
+    @property
+    def size_info(self) -> SizeInfo:
+        locked = sum(self.locks[page] > 0 for page in self.pages)
+        return SizeInfo((len(self.pages) - locked) * self.page_size, locked * self.page_size)
+
+    def cached_locations(self) -> torch.Tensor:
+        return torch.cat([torch.empty(0, dtype=torch.int32), *self.pages.values()])
+
+    def check_integrity(self) -> None:
+        assert min(self.locks.values(), default=0) >= 0
+
+    def _split(self, input_ids: torch.Tensor) -> list[Page]:
+        """The whole pages of a sequence."""
+        tokens = tuple(input_ids.tolist())
+        return [tokens[:end] for end in range(self.page_size, len(tokens) + 1, self.page_size)]
+
+
+def make_manager(num_pages: int, page_size: int, *, keeps_prefixes: bool = True) -> CacheManager:
+    manager = CacheManager(num_pages, page_size, torch.zeros(5, 64, dtype=torch.int32), "naive")
+    if keeps_prefixes:
+        manager.prefix_cache = PageCache(page_size)
+    return manager
 
 
 def admit(manager: CacheManager, uid: int, row: int, prompt: torch.Tensor, output_len: int = 8) -> Req:
@@ -51,7 +120,7 @@ def worked_example() -> tuple[CacheManager, Req, Req]:
 
 
 def test_a_page_is_taken_only_when_the_last_one_is_full() -> None:
-    manager = make_manager(8, 4, "naive")
+    manager = make_manager(8, 4, keeps_prefixes=False)
     req = admit(manager, 0, 2, ids(0, 6))
     forward(manager, req)
     assert manager.page_table[2, :8].tolist() == list(range(8))
@@ -102,7 +171,7 @@ def test_row_is_pointed_at_the_cached_copy() -> None:
 
 
 def test_pages_given_back_in_a_region_come_once_even_after_an_error() -> None:
-    manager = make_manager(4, 1, "naive")
+    manager = make_manager(4, 1, keeps_prefixes=False)
     pages = manager._allocate(4)
     with pytest.raises(KeyError), manager.lazy_free_region():
         manager._free(pages[:1])
@@ -122,7 +191,7 @@ def pending(uid: int, prompt: torch.Tensor, output_len: int) -> PendingReq:
 
 
 def test_worst_cases_of_61_fit_into_64_and_of_74_do_not() -> None:
-    adder = make_adder(make_manager(64, 1, "naive"))
+    adder = make_adder(make_manager(64, 1, keeps_prefixes=False))
     lengths = [5, 5, 4, 15]
     for uid, length in enumerate(lengths):
         assert adder.try_add_one(pending(uid, ids(50 * uid, length), 8)) is not None
@@ -154,7 +223,7 @@ def early_row(manager: CacheManager) -> list[int]:
 
 
 def test_the_half_full_last_page_is_reserved() -> None:
-    adder = make_adder(make_manager(3, 4, "naive"))
+    adder = make_adder(make_manager(3, 4, keeps_prefixes=False))
     assert adder.try_add_one(pending(0, ids(0, 2), 4)) is not None
     assert adder.reserved_size == 9
     assert adder.try_add_one(pending(1, ids(50, 2), 4)) is None  # together they would need 4 pages

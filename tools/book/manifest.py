@@ -9,12 +9,15 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Step:
-    """One chapter's files, as paths from the root; `main` is the example that one runs."""
+    """One chapter's files, as paths from the root; `main` is the example that one runs, `milestone` the
+    program with which a stage ends.
+    """
 
     chapter: int
     new: tuple[str, ...]
     modified: tuple[str, ...]
     main: str
+    milestone: str = ""
 
 
 def load_steps(root: Path) -> dict[int, Step]:
@@ -27,12 +30,18 @@ def load_steps(root: Path) -> dict[int, Step]:
     steps: dict[int, Step] = {}
     known: set[str] = set()
     for key, entry in sorted(raw["chapter"].items(), key=lambda pair: int(pair[0])):
-        step = Step(int(key), tuple(entry["new"]), tuple(entry.get("modified", ())), entry.get("main", ""))
+        step = Step(
+            int(key),
+            tuple(entry["new"]),
+            tuple(entry.get("modified", ())),
+            entry.get("main", ""),
+            entry.get("milestone", ""),
+        )
         for path in step.new:
             if path in known:
                 raise LookupError(f"steps.toml, chapter {step.chapter}: {path} is new a second time")
         known.update(step.new)
-        for path in (*step.modified, *([step.main] if step.main else [])):
+        for path in filter(None, (*step.modified, step.main, step.milestone)):
             if path not in known:
                 raise LookupError(f"steps.toml, chapter {step.chapter}: {path} is not there yet")
         for path in step.new:
@@ -43,11 +52,12 @@ def load_steps(root: Path) -> dict[int, Step]:
 
 
 def status(steps: dict[int, Step], chapter: int, path: str) -> tuple[str, int]:
-    """("new" | "changed" | "from" | "", chapter it came with) of a file, seen from `chapter`."""
-    step = steps.get(chapter)
-    if step and path in step.new:
-        return "new", chapter
-    came = next((number for number, each in steps.items() if number <= chapter and path in each.new), 0)
-    if step and path in step.modified:
-        return "changed", came
-    return ("from", came) if came or any(path in each.new for each in steps.values()) else ("", 0)
+    """("new" | "changed" | "from", chapter it came with) of a file, seen from `chapter`; ("", 0) of one that
+    is not there yet, or that no chapter brings.
+    """
+    came = next((number for number, each in steps.items() if number <= chapter and path in each.new), None)
+    if came is None:
+        return "", 0
+    if came == chapter:
+        return "new", came
+    return ("changed" if path in steps[chapter].modified else "from"), came

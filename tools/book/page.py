@@ -9,9 +9,10 @@ from pathlib import Path
 
 from judge.i18n import t
 from tools.book.figures import Figure, load_figure
-from tools.book.manifest import Step, load_steps
+from tools.book.manifest import Step
 from tools.book.source import Directive, Source
 from tools.book.symbols import Symbol, find_symbol
+from tools.steps import Steps
 
 ROOT = Path(__file__).resolve().parents[2]
 _REASON = re.compile(r"^-\s+`(?P<snippet>[^`]+)`\s+(?P<text>.+)$")
@@ -53,8 +54,13 @@ class Page:
         return int(self.source.head.get("chapter", -1))
 
     @cached_property
+    def versions(self) -> Steps:
+        """Each file as each chapter has it."""
+        return Steps(self.root)
+
+    @property
     def steps(self) -> dict[int, Step]:
-        return load_steps(self.root)
+        return self.versions.steps
 
     def word(self, key: str, **values: object) -> str:
         """An entry of [book] in the page's language."""
@@ -72,18 +78,25 @@ class Page:
             raise directive.error(str(error)) from error
 
     def file(self, directive: Directive, relative: str) -> Path:
-        """A file of the repository that the directive names.
+        """A file of the repository that the directive names; one of the engine as this chapter has it.
 
         Raises:
-            SourceError: it does not exist, or lies outside the repository.
+            SourceError: it does not exist, comes in a later chapter, or lies outside the repository.
         """
         path = (self.root / relative).resolve()
         if not path.is_relative_to(self.root) or not path.is_file():
             raise directive.error(f"no file {relative}")
-        return path
+        if relative not in self.versions.chapters_of:
+            return path
+        version = self.versions.version(relative, self.chapter)
+        if version is None:
+            first = self.versions.chapters_of[relative][0]
+            raise directive.error(f"{relative} comes in chapter {first} only")
+        return version
 
     def code(self, directive: Directive) -> tuple[str, Symbol]:
-        """The path and the source that an include asks for; without `#symbol`, the whole file.
+        """The path and the source that an include asks for, as this chapter has it; without `#symbol`, the
+        whole file.
 
         Docstring and `# hint:` lines are left out of a symbol: the page says both in its own language.
 
@@ -127,7 +140,12 @@ class Page:
         return self.site.runner.format(lang=self.lang, id=number)
 
     def link(self, relative: str, first: int = 0, last: int = 0) -> str:
-        """The address of a file in the repository, of its lines when they are given."""
+        """The address of a file in the repository, of its lines when they are given; of a file of the engine,
+        that of this chapter's version.
+        """
+        version = self.versions.version(relative, self.chapter)
+        if version is not None:
+            relative = version.relative_to(self.root).as_posix()
         if not self.site.repository:
             return f"../../{relative}"
         lines = f"#L{first}-L{last}" if first else ""

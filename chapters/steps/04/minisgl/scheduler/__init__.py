@@ -1,0 +1,5 @@
+"""Who computes what in the next step."""
+
+from .table import TableManager
+
+__all__ = ["TableManager"]

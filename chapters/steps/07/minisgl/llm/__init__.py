@@ -1,0 +1,5 @@
+"""The engine in one process, as an object."""
+
+from .llm import LLM, Generation
+
+__all__ = ["LLM", "Generation"]
