@@ -119,7 +119,7 @@ class SchedulerIOMixin(ABC):
             return
         if trace.active() is not None:
             for msg in reply:
-                if msg.error is None:
+                if msg.next_token >= 0:
                     trace.emit("sampled", req=msg.uid, token=msg.next_token)
         if self._send_into_tokenizer is None:
             self.outbox.extend(reply)
