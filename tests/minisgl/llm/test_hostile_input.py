@@ -3,6 +3,7 @@
 import signal
 import sys
 from types import FrameType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -215,26 +216,41 @@ class Interrupter:
         return self
 
 
+PLAIN = {"num_page_override": 16, "page_size": 4}
+ALL_AT_ONCE = {  # with these, a prompt is cut and a request retracted
+    "num_page_override": 9,
+    "page_size": 2,
+    "overlap": True,
+    "mixed": True,
+    "admission": "optimistic",
+    "watermark": 0,
+    "max_extend_tokens": 5,
+}
+
+
 @pytest.mark.parametrize(
-    ("files", "stride"),
+    ("files", "stride", "settings"),
     [
-        (("engine.py",), 1),
-        (("scheduler/cache.py",), 2),
-        (("scheduler.py", "io.py", "decode.py", "table.py"), 3),
-        (("core.py", "prefill.py", "radix_cache.py", "utils.py"), 11),
+        (("engine.py",), 1, PLAIN),
+        (("scheduler/cache.py",), 2, PLAIN),
+        (("scheduler.py", "io.py", "decode.py", "table.py"), 3, PLAIN),
+        (("core.py", "prefill.py", "radix_cache.py", "utils.py"), 11, PLAIN),
+        (("scheduler.py", "scheduler/cache.py", "decode.py", "prefill.py", "retract.py"), 43, ALL_AT_ONCE),
     ],
 )
 def test_an_interrupt_at_any_line_leaves_everything_in_order(
-    files: tuple[str, ...], stride: int, tiny, reference
+    files: tuple[str, ...], stride: int, settings: dict[str, Any], tiny, reference
 ) -> None:
-    llm = LLM(tiny(), num_page_override=16, page_size=4)
-    prompts = [prompt(0, 9), prompt(0, 9)]
+    llm = LLM(tiny(), **settings)
+    prompts, max_tokens = [prompt(0, 9), prompt(0, 9)], 2
+    if settings is ALL_AT_ONCE:
+        prompts, max_tokens = [prompt(0, 5), prompt(1, 4), prompt(0, 5)], 5
     n, interrupted = 1, 0
     while True:
         interrupter = Interrupter(n, tuple("/" + file for file in files))
         sys.settrace(interrupter)
         try:
-            llm.generate(prompts, SamplingParams(max_tokens=2, ignore_eos=True))
+            llm.generate(prompts, SamplingParams(max_tokens=max_tokens, ignore_eos=True))
         except KeyboardInterrupt:
             interrupted += 1
         finally:
