@@ -109,3 +109,24 @@ def _run(command: Sequence[str], cwd: Path, capture: bool) -> str:
         command, cwd=cwd, check=True, text=True, env=os.environ | {"PATH": path}, capture_output=capture
     )
     return done.stdout or ""
+
+
+def main() -> int:
+    """Install the packages of web/; what is missing goes to standard error, status 1."""
+    try:
+        install_packages()
+    except NodeMissing as error:
+        print(f"node: {error}.", file=sys.stderr)
+        return 1
+    except subprocess.CalledProcessError:
+        print(
+            "node: npm could not install web/package-lock.json (its message stands above). It follows your npm "
+            "settings (registry, proxy); run the command again when that is mended.",
+            file=sys.stderr,
+        )
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -62,6 +62,23 @@ def constraints(torch: str) -> Path:
     return loose
 
 
+def web_packages() -> None:
+    """Install the site's npm packages unless they are there. Without them all but the site works.
+
+    `tools.node` runs in the environment, whose pip can fetch a Node where the machine has none.
+    """
+    lock, installed = ROOT / "web" / "package-lock.json", ROOT / "web" / "node_modules" / ".minisgl-lock"
+    if installed.is_file() and installed.read_bytes() == lock.read_bytes():
+        return
+    print("setup: installing the site's npm packages into web/node_modules (once)", flush=True)
+    if subprocess.run([PYTHON, "-m", "tools.node"], cwd=ROOT, check=False).returncode:
+        print(
+            "setup: the site cannot be built until that is mended (the message stands above); the command "
+            "line and the judge work without it. Run the command again then.",
+            flush=True,
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
@@ -73,6 +90,7 @@ def main() -> None:
         sys.exit(f"setup: Python 3.11 or newer is needed, not {version}. Name one: make PYTHON=python3.12")
     mark = fingerprint(torch)
     if is_current(mark):
+        web_packages()
         return
     print(f"setup: making .venv with Python {version} (once; later runs skip this)", flush=True)
     if torch == "pip":
@@ -92,6 +110,7 @@ def main() -> None:
         )
     pip("install", "--quiet", "--constraint", str(constraints(torch)), "--editable", ".[dev]")
     STAMP.write_text(mark)
+    web_packages()
     print("setup: done", flush=True)
 
 
