@@ -16,14 +16,16 @@ def main(argv: Sequence[str]) -> int:
             [word for i, word in enumerate(argv) if word != "--shell" and (i, word) != (0, "shell")]
         )
     from .server.args import make_args, make_parser
-    from .server.launch import launch_server
 
     parser = make_parser(
         "python -m minisgl",
         "Serve a model behind OpenAI's API (/v1/chat/completions, /v1/completions, /v1/models). `python -m"
         " minisgl shell` chats with it in the terminal instead.",
     )
-    return launch_server(make_args(parser, vars(parser.parse_args(argv))))
+    args = make_args(parser, vars(parser.parse_args(argv)))
+    from .server.launch import launch_server  # takes over a second: a wrong flag is told before it
+
+    return launch_server(args)
 
 
 def run() -> int:
