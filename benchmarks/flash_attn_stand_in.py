@@ -1,12 +1,14 @@
 """The functions of flash-attn that transformers calls, for a machine without that package.
 
 Prompts go to the FlashAttention 2 that torch carries. Decode attention over pages, which torch 2.11 does not
-have, goes to this engine's kernel: so transformers is not slowed down by what is missing here.
+have, goes to this engine's kernel: so transformers is not slowed down by what is missing here. What follows
+from a step's block table is computed in its first layer and used by all.
 """
 
 from __future__ import annotations
 
 import inspect
+from typing import NamedTuple
 
 import torch
 from torch.nn.attention.varlen import varlen_attn
@@ -47,6 +49,36 @@ def flash_attn_varlen_func(
     )
 
 
+class StepTable(NamedTuple):
+    """What one decode step's block table says."""
+
+    table: torch.Tensor  # int32 [B, tokens], the slot of each token
+    loc: torch.Tensor  # int32 [B], the slot of the new token
+    rows: torch.Tensor  # int64 [B], of `table`
+    lengths: torch.Tensor  # int32 [B], with the new token
+
+
+_first_layer: int | None = None  # address of the cache of the layer that comes first in every step
+_step: StepTable
+
+
+def step_table(block_table: torch.Tensor, cache_seqlens: torch.Tensor, k_cache: torch.Tensor) -> StepTable:
+    """`cache_seqlens` counts the tokens before the new one; -1 is padding, whose KV goes to the last slot."""
+    global _first_layer, _step
+    address = k_cache.data_ptr()
+    if _first_layer is None:
+        _first_layer = address
+    if address == _first_layer:
+        num_blocks, block_size = k_cache.shape[:2]
+        within = torch.arange(block_size, device=block_table.device, dtype=torch.int32)
+        table = (block_table.clamp(min=0)[:, :, None] * block_size + within).flatten(1)
+        before = cache_seqlens.clamp(min=0)
+        loc = table.gather(1, before[:, None].long()).squeeze(1)
+        loc = loc.masked_fill(cache_seqlens < 0, num_blocks * block_size - 1)
+        _step = StepTable(table, loc, torch.arange(len(table), device=table.device), before + 1)
+    return _step
+
+
 def flash_attn_with_kvcache(
     q: torch.Tensor,
     k_cache: torch.Tensor,
@@ -59,21 +91,12 @@ def flash_attn_with_kvcache(
     causal: bool = False,
     window_size: tuple[int, int] = (-1, -1),
 ) -> torch.Tensor:
-    """One new token a request: q, k, v [B, 1, heads, head_dim], caches [blocks, block size, heads, head_dim].
-
-    `cache_seqlens` counts the tokens before it, -1 for padding, whose KV goes to the cache's last place.
-    """
+    """One new token a request: q, k, v [B, 1, heads, head_dim]; caches [blocks, block size, heads, ...]."""
     assert causal and tuple(window_size) == (-1, -1)
-    block_size = k_cache.shape[1]
+    step = step_table(block_table, cache_seqlens, k_cache)
     k_slots, v_slots = k_cache.flatten(0, 1), v_cache.flatten(0, 1)
-    within = torch.arange(block_size, device=q.device, dtype=torch.int32)
-    table = (block_table.clamp(min=0)[:, :, None] * block_size + within).flatten(1)
-    is_padding = cache_seqlens < 0
-    before = cache_seqlens.clamp(min=0)
-    loc = table.gather(1, before[:, None].long()).squeeze(1)
-    kernel.store_cache(
-        k.squeeze(1), v.squeeze(1), loc.masked_fill(is_padding, len(k_slots) - 1), k_slots, v_slots
+    kernel.store_cache(k.squeeze(1), v.squeeze(1), step.loc, k_slots, v_slots)
+    out = kernel.decode_attention(
+        q.squeeze(1), k_slots, v_slots, step.table, step.rows, step.lengths, softmax_scale
     )
-    rows = torch.arange(len(q), device=q.device)
-    out = kernel.decode_attention(q.squeeze(1), k_slots, v_slots, table, rows, before + 1, softmax_scale)
     return out.unsqueeze(1)

@@ -1,8 +1,17 @@
-"""The peer: continuous batching of transformers, compiled, in CUDA graphs, 16,384 tokens a batch."""
+"""The peer: continuous batching of transformers, compiled, in CUDA graphs, 16,384 tokens a batch.
+
+    python benchmarks/gpu_peer.py [--repeats 3] [--limit SECONDS] [--output FILE.json]
+
+A process of its own, so that its hanging is nobody else's: past the limit it says where each of its threads
+stands, and ends. The file is written anew after every run, so what was measured until then is in it.
+"""
 
 from __future__ import annotations
 
+import argparse
+import faulthandler
 import importlib.util
+import json
 import sys
 import tempfile
 import time
@@ -11,12 +20,13 @@ from types import TracebackType
 from typing import Any, Self
 
 import torch
-from gpu_workload import Weights, Workload
+from gpu_workload import Weights, Workload, public_set, qwen3_06b, random_weights, single_request
 
 from minisgl.models import ModelConfig
 from minisgl.models.tiny import hf_config_dict
 
 MAX_BATCH_TOKENS = 16384
+NUM_BLOCKS = 3072  # of 256 tokens: half as many again as 256 requests of 8 blocks could fill
 
 
 def provide_flash_attn() -> str:
@@ -63,7 +73,7 @@ class Peer:
             generation_config=GenerationConfig(do_sample=False, eos_token_id=-1, max_new_tokens=1024),
             continuous_batching_config=ContinuousBatchingConfig(
                 max_batch_tokens=MAX_BATCH_TOKENS if device == "cuda" else 256,
-                num_blocks=4096 if device == "cuda" else 64,
+                num_blocks=NUM_BLOCKS if device == "cuda" else 64,
                 max_requests_per_batch=256 if device == "cuda" else 8,
                 max_blocks_per_request=8,  # of 256 tokens
                 allow_block_sharing=False,
@@ -76,7 +86,10 @@ class Peer:
         self._manager: Any = self._context.__enter__()
         self._run([[3 + j for j in range(100 + i)] for i in range(256)], [16] * 256)
         seconds = time.perf_counter() - start
-        print(f"  transformers {self.version} ready after {seconds:.1f} s, attention: {self.attention}")
+        print(
+            f"  transformers {self.version} ready after {seconds:.1f} s, attention: {self.attention}",
+            flush=True,
+        )
         return self
 
     def __exit__(
@@ -101,8 +114,38 @@ class Peer:
                 if result.error is not None:
                     raise RuntimeError(f"transformers failed: {result.error}")
                 tokens[result.request_id] = result.generated_tokens
-            elif result is None and not self._manager.is_running():
-                raise RuntimeError("transformers' generation thread has ended")
+            elif result is None:
+                error = self._manager.background_thread_status.fatal_error
+                if error is not None or not self._manager.is_running():
+                    raise RuntimeError("transformers' generation thread has ended") from error
         seconds = time.perf_counter() - start
         assert [len(tokens[i]) for i in ids] == output_lens
         return seconds, [tokens[i] for i in ids]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--limit", type=float, default=300.0)
+    parser.add_argument("--output", type=Path)
+    args = parser.parse_args()
+    faulthandler.dump_traceback_later(args.limit, exit=True)
+    config = qwen3_06b()
+    with Peer(config, random_weights(config, "cuda")) as peer:
+        seconds: dict[str, list[float]] = {}
+        report = {"version": peer.version, "attention": peer.attention, "seconds": seconds}
+        for work in (public_set(), single_request()):
+            for _ in range(args.repeats):
+                seconds.setdefault(work.name, []).extend(peer.run(work, 1))
+                print(
+                    f"  peer, {work.name}: {work.output_tokens / seconds[work.name][-1]:.0f} token/s",
+                    flush=True,
+                )
+                if args.output:
+                    args.output.write_text(json.dumps(report))
+
+
+if __name__ == "__main__":
+    main()

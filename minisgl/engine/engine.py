@@ -15,6 +15,7 @@ from ..core import Batch, Context, Req, SamplingParams, reset_global_ctx, set_gl
 from ..distributed import set_tp_info
 from ..distributed.impl import all_gather_int
 from ..distributed.info import check_split, rank_device
+from ..kernel import decode_inputs
 from ..kvcache import BaseKVCachePool, create_kv_cache
 from ..models import create_model, fill_model, load_config, load_weights, resolve_model
 from ..moe import create_moe_backend
@@ -234,16 +235,31 @@ class Engine:
 
     @torch.inference_mode()
     def _warm_up(self) -> None:
-        """Compute a prompt whose KV nobody reads, so that no user waits while kernels compile."""
+        """Compute a prompt and decodes whose KV nobody reads, and draw tokens, so that no user waits while
+        kernels compile. Decodes that have a graph have run when it was captured.
+        """
         length = min(_WARM_UP_TOKENS, self.max_seq_len - 1)
-        req = replace(self.dummy_req, input_ids=torch.zeros(length, dtype=torch.int32))
-        batch = Batch([req], "prefill")
-        batch.input_ids = torch.zeros(length, dtype=torch.int32, device=self.device)
-        batch.positions = torch.arange(length, dtype=torch.int32, device=self.device)
-        batch.out_loc = self.page_table[req.table_idx, :length]
-        self.attn_backend.prepare_metadata(batch)
-        self.sampler.sample(self._logits(batch), self.sampler.prepare(batch))
+        prompt = replace(self.dummy_req, input_ids=torch.zeros(length, dtype=torch.int32))
+        logits = self._dummy_logits(Batch([prompt], "prefill"))
+        row = torch.full((1,), prompt.table_idx, device=self.device)
+        temperatures, uniforms = self.sampler.gather(row, row)
+        for args in (BatchSamplingArgs(), BatchSamplingArgs(temperatures, uniforms)):
+            self.sampler.sample(logits, args)
+        decode_inputs(torch.stack((row, torch.zeros_like(row))), self.page_table)
+        most = len(self.page_table) - 1
+        for size in {1, 2, 3, 4, 8, most}:  # few and many requests take different kernels
+            if self.graph_runner.max_graph_bs < size <= most:
+                self._dummy_logits(Batch([self.dummy_req] * size, "decode"))
         torch.cuda.synchronize(self.device)
+
+    def _dummy_logits(self, batch: Batch) -> torch.Tensor:
+        """Logits of a batch of zeros in the dummy page."""
+        positions = [torch.arange(req.extend_len, dtype=torch.int32) for req in batch.reqs]
+        batch.positions = torch.cat(positions).to(self.device)
+        batch.input_ids = torch.zeros_like(batch.positions)
+        batch.out_loc = self.page_table[self.dummy_req.table_idx][batch.positions.long()]
+        self.attn_backend.prepare_metadata(batch)
+        return self._logits(batch)
 
     def _plan_num_pages(self, config: EngineConfig, free_before: list[int], longest: int) -> int:
         pages = plan_num_pages(

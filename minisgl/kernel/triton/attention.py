@@ -74,7 +74,7 @@ def attend_block(q, k, v, exists, m, total, acc, log2_scale):
     return m_new, total * keep + tl.sum(probs, axis=1), acc
 
 
-@triton.jit
+@triton.jit(do_not_specialize_on_alignment=["rows", "cache_seqlens"])
 def decode_attention_kernel(
     q_or_qkv,
     q_weight,

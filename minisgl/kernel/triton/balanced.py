@@ -61,7 +61,7 @@ def first_blocks(
         prefetch_lines(v_head + lines)
 
 
-@triton.jit(do_not_specialize=["batch"])
+@triton.jit(do_not_specialize=["batch"], do_not_specialize_on_alignment=["rows", "cache_seqlens"])
 def balanced_attention_kernel(
     q,
     k_cache,

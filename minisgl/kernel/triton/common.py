@@ -24,6 +24,10 @@ def has_pdl(x: torch.Tensor) -> bool:
     return x.is_cuda and _device_has_pdl(x.device.index)
 
 
+# Kernels say `do_not_specialize_on_alignment` of indices that lie anywhere in a longer tensor: otherwise a
+# batch of another size, whose indices begin elsewhere, would wait for a compiler.
+
+
 @triton.jit
 def wait_for_inputs(PDL: tl.constexpr):
     """Wait until the kernels in front have ended and their results can be read."""

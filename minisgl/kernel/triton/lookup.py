@@ -12,7 +12,7 @@ import triton.language as tl
 from .common import has_pdl, release_next, wait_for_inputs
 
 
-@triton.jit
+@triton.jit(do_not_specialize_on_alignment=["ids"])
 def indexing_kernel(weights, ids, out, size, BLOCK: tl.constexpr, PDL: tl.constexpr):
     """Program (i, j) copies block j of row ids[i]."""
     wait_for_inputs(PDL)

@@ -47,7 +47,7 @@ def rotated_heads(
     return a * cos + tl.where(first, -b, b) * sin
 
 
-@triton.jit
+@triton.jit(do_not_specialize_on_alignment=["positions"])
 def rope_kernel(
     x,
     positions,
@@ -69,7 +69,7 @@ def rope_kernel(
     tl.store(out + start + head * D + dim, values, mask=(head < heads) & (dim < D))
 
 
-@triton.jit
+@triton.jit(do_not_specialize_on_alignment=["positions", "loc"])
 def qk_norm_rope_store_kernel(
     qkv,
     q_weight,

@@ -10,7 +10,7 @@ import triton
 import triton.language as tl
 
 
-@triton.jit
+@triton.jit(do_not_specialize_on_alignment=["loc"])
 def store_kernel(k, v, loc, k_cache, v_cache, row, BLOCK: tl.constexpr):
     """Program i copies row i of k and of v, `row` elements each, to row loc[i] of the caches."""
     i = tl.program_id(0).to(tl.int64)

@@ -17,8 +17,10 @@ _GOLDEN = tl.constexpr(0x9E3779B97F4A7C15)
 _FACTOR_1 = tl.constexpr(0xBF58476D1CE4E5B9)
 _FACTOR_2 = tl.constexpr(0x94D049BB133111EB)
 
+_BLOCK = 256  # requests a program: one number for all batches, so that none of them waits for a compiler
 
-@triton.jit(do_not_specialize=["n"])
+
+@triton.jit(do_not_specialize=["n"], do_not_specialize_on_alignment=["rows", "positions"])
 def gather_sampling_kernel(
     temperatures,
     states,
@@ -30,10 +32,10 @@ def gather_sampling_kernel(
     BLOCK: tl.constexpr,
     PDL: tl.constexpr,
 ):
-    """One program does all requests."""
+    """Program j does block j of the requests."""
     wait_for_inputs(PDL)
     release_next(PDL)
-    i = tl.arange(0, BLOCK)
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     mask = i < n
     row = tl.load(rows + i, mask=mask, other=0)
     position = tl.load(positions + i, mask=mask, other=0).to(tl.int64)
@@ -54,7 +56,7 @@ def gather_sampling(
     if n == 0:
         return out, uniforms
     pdl = has_pdl(rows)
-    gather_sampling_kernel[(1,)](
+    gather_sampling_kernel[(triton.cdiv(n, _BLOCK),)](
         temperatures,
         states,
         rows,
@@ -62,7 +64,7 @@ def gather_sampling(
         out,
         uniforms,
         n,
-        BLOCK=triton.next_power_of_2(n),
+        BLOCK=_BLOCK,
         PDL=pdl,
         launch_pdl=pdl,
     )

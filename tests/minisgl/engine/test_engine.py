@@ -121,8 +121,10 @@ def test_padding_changes_nothing(driver) -> None:
         logits.append(run.step([req]))
     assert logits[1].shape == (1, 512)
     torch.testing.assert_close(logits[0], logits[1])
-    written = [run.engine.kv_cache.buffer[:, :, :-1].nan_to_num() for run in (plain, padded)]
-    assert torch.equal(*written)
+    buffers = [run.engine.kv_cache.buffer[:, :, :-1] for run in (plain, padded)]
+    assert torch.equal(*(buffer.isnan() for buffer in buffers)), "NaN is where nobody has written"
+    # Two rows may be multiplied in another order than one.
+    torch.testing.assert_close(*(buffer.nan_to_num() for buffer in buffers))
 
 
 def test_several_engines_in_one_process(driver) -> None:

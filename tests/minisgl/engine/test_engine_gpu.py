@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import gc
+import pkgutil
 from dataclasses import replace
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 import pytest
 import torch
+from triton.runtime.jit import JITFunction
 
 from minisgl.core import Req, SamplingParams
 from minisgl.engine import Engine, EngineConfig
 from minisgl.env import ENV
+from minisgl.kernel import triton as kernels
 from minisgl.llm import LLM
 from minisgl.models.config import ModelConfig
 from minisgl.models.tiny import prompt, tiny_config, tiny_state_dict
@@ -131,6 +135,38 @@ def test_torch_references_are_refused_in_a_graph(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(ENV.KERNELS, "value", "torch")
     with pytest.raises(ValueError, match="cannot be in a CUDA graph: choose attention_backend 'torch'"):
         generate("qwen3", device="cuda", attention_backend="torch,triton")
+
+
+def compiled_kernels() -> dict[str, int]:
+    """How many variants of each of our kernels have been compiled or loaded in this process."""
+    counts = {}
+    for module in pkgutil.iter_modules(kernels.__path__):
+        for name, value in vars(import_module(f"{kernels.__name__}.{module.name}")).items():
+            if isinstance(value, JITFunction):
+                counts[f"{module.name}.{name}"] = sum(len(cache[0]) for cache in value.device_caches.values())
+    return counts
+
+
+@pytest.mark.parametrize("graph", [True, False])
+def test_no_request_waits_for_a_compiler(graph: bool) -> None:
+    """Whatever is needed by greedy and by drawn requests, few and many, is there when the engine is."""
+    config = half_config()
+    llm = LLM(
+        (config, tiny_state_dict(config, 0)),
+        device="cuda",
+        dtype=torch.bfloat16,
+        num_page_override=512,
+        max_running_req=16,
+        cuda_graph_max_bs=None if graph else 0,
+    )
+    before = compiled_kernels()
+    for count in (1, 2, 3, 5, 16):
+        for temperature in (0.0, 0.8):
+            lengths = [SamplingParams(temperature=temperature, max_tokens=2 + i) for i in range(count)]
+            llm.generate([prompt(i, 5 + i) for i in range(count)], lengths)
+    after = compiled_kernels()
+    llm.shutdown()
+    assert {name: (before[name], count) for name, count in after.items() if count > before[name]} == {}
 
 
 def test_pool_takes_the_free_memory() -> None:
