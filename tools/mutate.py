@@ -58,15 +58,17 @@ class _Loops(BaseException):
 
 
 def mutants(source: str, name: str) -> Iterator[Change]:
-    """Every single-point mutant of the function ``name`` in ``source``, in the order of the code.
+    """Every single-point mutant of the function or class ``name`` in ``source``, in the order of the code.
 
     Error messages and trace events are left alone: no rule is about them.
     """
     tree = ast.parse(source)
-    body = _body(tree, name)
-    body[:] = [statement for statement in body if not ast.unparse(statement).startswith("trace.emit(")]
+    bodies = _bodies(tree, name)
+    for body in bodies:
+        body[:] = [statement for statement in body if not ast.unparse(statement).startswith("trace.emit(")]
     read = {node.id for node in _nodes(tree, name) if _is_read(node)} | {"*"}
-    body[:] = [s for s in body if not (isinstance(s, ast.Assign) and not _assigned(s) & read)]
+    for body in bodies:
+        body[:] = [s for s in body if not (isinstance(s, ast.Assign) and not _assigned(s) & read)]
     seen = {ast.unparse(tree)}
     names = sorted(read - {"*", *dir(builtins)})
     for place, node in enumerate(_nodes(tree, name)):
@@ -80,17 +82,20 @@ def mutants(source: str, name: str) -> Iterator[Change]:
                 yield Change(f"{ast.unparse(node)} -> {ast.unparse(new)}".replace("\n", " "), text + "\n")
 
 
-def _body(tree: ast.Module, name: str) -> list[ast.stmt]:
-    """The statements of the function ``name``, its docstring removed."""
-    function = next(n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == name)
-    if ast.get_docstring(function) is not None:
-        del function.body[0]
-    return function.body
+def _bodies(tree: ast.Module, name: str) -> list[list[ast.stmt]]:
+    """The statements of the function ``name``, or of each method of the class, docstrings removed."""
+    found = next(n for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef) and n.name == name)
+    scope = found.body if isinstance(found, ast.ClassDef) else [found]
+    functions = [node for node in scope if isinstance(node, ast.FunctionDef)]
+    for function in functions:
+        if ast.get_docstring(function) is not None:
+            del function.body[0]
+    return [function.body for function in functions]
 
 
 def _nodes(tree: ast.Module, name: str) -> Iterator[ast.AST]:
     """The statements and expressions of the function, from the outside in, without error messages."""
-    waiting: list[ast.AST] = list(_body(tree, name))
+    waiting: list[ast.AST] = [statement for body in _bodies(tree, name) for statement in body]
     while waiting:
         node = waiting.pop(0)
         yield node

@@ -15,6 +15,10 @@ from judge.source import parameters
 from judge.types import Verdict
 
 UNSEEN = {
+    # no two logits of a model are equal, and no model has the eos 0
+    "greedy_generate": "df",
+    # it asks for no impossible mask
+    "causal_mask": "e",
     # it asks for no wrong value
     "page_address": "cde",
     # the adapter's pool holds all requests, each at its target but for its next tokens

@@ -124,6 +124,16 @@ def test_a_target_outside_the_engine_leaves_the_bundle_whole():
     assert make_bundle(exercise("page_address")).sources == make_bundle(None).sources
 
 
+@pytest.mark.parametrize("name", ["greedy_generate", "causal_mask"])
+def test_a_function_of_the_one_file_engine_is_cut_out_of_it(name):
+    whole, cut = make_bundle(None), make_bundle(exercise(name))
+    differing = {module for module in whole.sources if whole.sources[module] != cut.sources[module]}
+    assert differing == {"examples.ch00_tiny_engine"}
+    before, after = (bodies(bundle.sources["examples.ch00_tiny_engine"]) for bundle in (whole, cut))
+    assert {function for function in before if before[function] != after[function]} == {name}
+    assert after[name][0].startswith("raise NotImplementedError")
+
+
 def test_a_target_that_the_engine_lacks_is_an_error():
     for target in ("minisgl.nothing:f", "minisgl.core:nothing"):
         with pytest.raises(UnknownTarget):
