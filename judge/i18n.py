@@ -5,8 +5,11 @@ from __future__ import annotations
 import tomllib
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from judge.types import Text
+if TYPE_CHECKING:
+    from judge.types import Text
+
 
 LANGS = ("zh", "en")
 _FOLDER = Path(__file__).resolve().parent.parent / "i18n"

@@ -10,6 +10,7 @@ import contextlib
 import inspect
 import io
 import traceback
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any
@@ -68,13 +69,18 @@ def run(source: str, filename: str, target: Any, learner_file: str = "") -> list
 
 def run_prepared(prepared: Prepared, filename: str, target: Any, learner_file: str = "") -> list[Outcome]:
     """The same for tests that ``prepare`` has compiled under this ``filename``."""
+    return list(iterate(prepared, filename, target, learner_file))
+
+
+def iterate(prepared: Prepared, filename: str, target: Any, learner_file: str = "") -> Iterator[Outcome]:
+    """The same, each as soon as it is there."""
     namespace: dict[str, Any] = {"__name__": "samples", "__file__": filename, "_judge_compare": _compare}
     exec(prepared.code, namespace)
     tests = [
         (name, value) for name, value in namespace.items() if name.startswith("test_") and callable(value)
     ]
-    asserts = prepared.asserts
-    return [_run_one(name, test, target, filename, learner_file, asserts) for name, test in tests]
+    for name, test in tests:
+        yield _run_one(name, test, target, filename, learner_file, prepared.asserts)
 
 
 def _run_one(
