@@ -223,7 +223,8 @@ def tiny_job(exercise: Exercise, job: EngineJob, tiny_seed: int, on: EngineSetti
     }
     sampling = {"temperature": 0.0, "ignore_eos": True, "max_tokens": job.max_tokens}
     sampling["repetition_penalty"] = job.repetition_penalty
-    model = {"tiny_seed": tiny_seed, "head_dim": on.head_dim}
+    model: dict[str, Any] = {"tiny_seed": tiny_seed, "head_dim": on.head_dim}
+    model |= {"rope": dict(job.rope), "shuffled": job.shuffled}
     return _job(exercise, model, job.calls, sampling, settings, on)
 
 

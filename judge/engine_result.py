@@ -10,7 +10,16 @@ from judge.i18n import both
 from judge.types import EngineSetup, Text
 
 TOLD = frozenset(
-    {"swap_place", "swap_plan_form", "swap_plan_part", "swap_plan_nobody", "swap_fork", "swap_fork_form"}
+    {
+        "swap_place",
+        "swap_plan_form",
+        "swap_plan_part",
+        "swap_plan_nobody",
+        "swap_fork",
+        "swap_fork_form",
+        "swap_tokens",
+        "swap_mask",
+    }
 )
 
 

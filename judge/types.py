@@ -90,7 +90,9 @@ class EngineJob(msgspec.Struct, frozen=True):
 
     ``calls[k]`` is a list of prompts, lists of token ids below 512. ``slots``: the pool's size in tokens.
     Sampling is greedy, EOS is ignored. With a ``repetition_penalty`` the tokens of the prompt count, too.
-    ``same_pages``: free and cached pages have to be those of the reference, in its order.
+    ``same_pages``: free and cached pages have to be those of the reference, in its order. ``rope``: T0's
+    positions are scaled, with kind and fields of a RotaryConfig. ``shuffled``: T0's tensors are loaded in
+    random order.
     """
 
     name: str
@@ -104,6 +106,8 @@ class EngineJob(msgspec.Struct, frozen=True):
     max_extend_tokens: int = 8192
     repetition_penalty: float = 1.0
     same_pages: bool = False
+    rope: dict[str, Any] = {}
+    shuffled: bool = False
 
 
 # --- What a run ends in -----------------------------------------------------------------------

@@ -25,7 +25,11 @@ _JUDGE_PARTS = (
     "judge.sandbox.values",
 )
 _PACKAGES = ("minisgl", "judge.sandbox.inside", "judge.swap")
-_EMPTY = ("judge", "judge.sandbox")
+_EMPTY = ("judge", "judge.sandbox", "examples")
+_ONE_FILE = "examples.ch00_tiny_engine"
+_ONE_FILE_PATH = Path(__file__).parents[2].joinpath(*_ONE_FILE.split(".")).with_suffix(".py")
+ENGINES = ("minisgl", "examples")
+"""Packages with bodies of targets: they enter a process only with an exercise's own one cut out."""
 _Fingerprint = frozenset[tuple[str, int, int]]
 
 
@@ -68,7 +72,10 @@ def _make_bundle(target: str, members: tuple[str, ...], _fingerprint: _Fingerpri
         sources[name] = path.read_text(encoding="utf-8")
         if is_package:
             packages.add(name)
+    sources[_ONE_FILE] = _ONE_FILE_PATH.read_text(encoding="utf-8")
     module, _, qualified = target.rpartition(":")
+    if not module and _find(ast.parse(sources[_ONE_FILE]), target):
+        module = _ONE_FILE
     if module:
         if module not in sources:
             raise UnknownTarget(f"{target}: there is no module {module}")
@@ -166,6 +173,7 @@ def _fingerprint_at(_second: int) -> _Fingerprint:
     folders = [folder for package in _PACKAGES if (folder := _folder(package)) is not None]
     entries = [entry for folder in folders for entry in _python_files(folder)]
     entries += [entry for entry in os.scandir(Path(__file__).parent) if entry.name.endswith(".py")]
+    entries += [entry for entry in os.scandir(_ONE_FILE_PATH.parent) if entry.path == str(_ONE_FILE_PATH)]
     return frozenset((e.path, e.stat().st_mtime_ns, e.stat().st_size) for e in entries)
 
 

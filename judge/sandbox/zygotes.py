@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from judge.sandbox import boot
-from judge.sandbox.bundle import Bundle, make_bundle
+from judge.sandbox.bundle import ENGINES, Bundle, make_bundle
 from judge.sandbox.limits import HostError
 
 _START_S = 120.0
@@ -32,7 +32,7 @@ class Base:
 
     def __init__(self, home: str) -> None:
         inside = make_bundle(None)
-        sources = {name: text for name, text in inside.sources.items() if not name.startswith("minisgl")}
+        sources = {name: text for name, text in inside.sources.items() if not name.startswith(ENGINES)}
         here = Path(__file__).parent
         for name in _ZYGOTE:
             sources[f"judge.sandbox.{name}"] = (here / f"{name}.py").read_text(encoding="utf-8")
@@ -46,7 +46,7 @@ class Base:
             )  # fmt: skip
             message = boot.message(
                 sources=sources,
-                packages=[name for name in inside.packages if not name.startswith("minisgl")],
+                packages=[name for name in inside.packages if not name.startswith(ENGINES)],
                 root="/",
                 entry="judge.sandbox.zygote",
                 options={"control": control.fileno(), "folders": _folders(), "assets": _assets()},

@@ -12,6 +12,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from judge.swap.one_file import OneFileEngine
     from minisgl.llm import LLM
 
 
@@ -53,11 +54,14 @@ class SwapError(Exception):
 
 
 @contextmanager
-def install(llm: LLM, exercise: Swappable, functions: Mapping[str, Any]) -> Iterator[None]:
+def install(
+    llm: LLM | OneFileEngine | None, exercise: Swappable, functions: Mapping[str, Any]
+) -> Iterator[None]:
     """Run the engine with ``functions[name]``, ``name`` being the last name of the exercise's target.
 
-    Nothing is installed when ``functions`` lacks it. On exit everything is as before. Raises LookupError when
-    there is no adapter for the exercise.
+    Nothing is installed when ``functions`` lacks it. On exit everything is as before. Functions of the
+    one-file engine (see one_file.py) want that one; what is rebound by name wants none, so that it can be in
+    place before an engine is made. Raises LookupError when there is no adapter for the exercise.
     """
     name = exercise.target.rpartition(":")[2].rpartition(".")[2]
     with ExitStack() as stack:
@@ -66,7 +70,9 @@ def install(llm: LLM, exercise: Swappable, functions: Mapping[str, Any]) -> Iter
         yield
 
 
-def _installed(llm: LLM, exercise: Swappable, function: Any) -> AbstractContextManager[None]:
+def _installed(
+    llm: LLM | OneFileEngine | None, exercise: Swappable, function: Any
+) -> AbstractContextManager[None]:
     if exercise.place == "engine":
         return _rebound(exercise, function)
     if exercise.place == "adapter":

@@ -2,8 +2,9 @@
 
 Runs inside a box, and for comparison in a box without a learner. A job is plain data, see engine_run.py:
 
-- ``exercise``: slug, place, target, members.
-- ``model``: ``{"tiny_seed": int, "head_dim": int}`` (T0) or ``{"name": str}`` (a folder of a model).
+- ``exercise``: slug, place, target, members. Its slug says whether it is the one-file engine that runs.
+- ``model``: ``{"tiny_seed": int, "head_dim": int}`` (T0) or ``{"name": str}`` (a folder of a model). T0 may
+  have ``rope`` (kind and fields of a rope scaling) and ``shuffled`` (its tensors come in random order).
 - ``calls``: for each generate call the prompts, lists of token ids; ``sampling``: fields of SamplingParams.
 - ``dtype``: a name of torch's, and ``settings``: what the LLM is made with. ``trace``: whether to send all.
 - ``margins``: whether to watch how close the two best tokens are.
@@ -11,7 +12,8 @@ Runs inside a box, and for comparison in a box without a learner. A job is plain
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import lru_cache
@@ -21,6 +23,7 @@ from typing import Any
 import torch
 
 from judge.swap.install import SwapError, SwapSpec, install, replaced
+from judge.swap.one_file import SLUGS, OneFileEngine
 from minisgl.core import SamplingParams
 from minisgl.llm import LLM
 from minisgl.models import ModelConfig, resolve_model
@@ -45,16 +48,20 @@ def run(job: dict[str, Any], functions: Mapping[str, Any], emit: Emit) -> dict[s
     """
     exercise = job["exercise"]
     spec = SwapSpec(exercise["slug"], exercise["place"], exercise["target"], tuple(exercise["members"]))
-    llm = LLM(model=_model(job["model"]), dtype=getattr(torch, job["dtype"]), **job["settings"])
     recorder = trace.Recorder()
     margins = _Margins()
     with ExitStack() as stack:
-        stack.enter_context(replaced(llm, "run_when_idle", lambda: None))  # looked at once, at the end
+        if spec.place == "engine":  # it may belong to what makes an engine
+            stack.enter_context(install(None, spec, functions))
+        llm = _engine(job)
+        if isinstance(llm, LLM):
+            stack.enter_context(replaced(llm, "run_when_idle", lambda: None))  # looked at once, at the end
         if job["margins"]:
             stack.enter_context(margins.watching(llm))
         for name in _files(functions):
             stack.enter_context(trace.learner_file(name))
-        stack.enter_context(install(llm, spec, functions))
+        if spec.place != "engine":
+            stack.enter_context(install(llm, spec, functions))
         stack.enter_context(trace.recording(recorder))
         try:
             tokens = _generate(llm, job, emit)
@@ -67,8 +74,8 @@ def run(job: dict[str, Any], functions: Mapping[str, Any], emit: Emit) -> dict[s
         "tokens": tokens,
         "margin": margins.least,
         **_decisions(recorder),
-        **_pages(llm),
-        "setup": _setup(llm),
+        **(_pages(llm) if isinstance(llm, LLM) else llm.pages()),
+        "setup": _setup(llm) if isinstance(llm, LLM) else llm.setup(),
     }
 
 
@@ -97,7 +104,14 @@ def _handle_pages(kind: str) -> None:
         sorted(manager.free_slots.tolist())
 
 
-def _generate(llm: LLM, job: dict[str, Any], emit: Emit) -> list[list[list[int]]]:
+def _engine(job: dict[str, Any]) -> LLM | OneFileEngine:
+    model = _model(job["model"])
+    if job["exercise"]["slug"] in SLUGS:
+        return OneFileEngine(model)
+    return LLM(model=model, dtype=getattr(torch, job["dtype"]), **job["settings"])
+
+
+def _generate(llm: LLM | OneFileEngine, job: dict[str, Any], emit: Emit) -> list[list[list[int]]]:
     params = SamplingParams(**job["sampling"])
     tokens: list[list[list[int]]] = []
     for number, prompts in enumerate(job["calls"]):
@@ -105,7 +119,7 @@ def _generate(llm: LLM, job: dict[str, Any], emit: Emit) -> list[list[list[int]]
         def on_token(index: int, token: int, number: int = number) -> None:
             emit({"tokens": [number, index, token]})
 
-        results = llm.generate(prompts, params, on_token=on_token)
+        results: Sequence[Any] = llm.generate(prompts, params, on_token=on_token)
         tokens.append([result["token_ids"] for result in results])
     return tokens
 
@@ -123,8 +137,16 @@ def _model(model: dict[str, Any]) -> tuple[Any, dict[str, torch.Tensor]]:
         return _loaded(model["name"])
     size = model["head_dim"]
     rotary = replace(tiny_config().rotary_config, head_dim=size)
+    if rope := model.get("rope"):
+        scaling = {name: value for name, value in rope.items() if name != "kind"}
+        rotary = replace(rotary, kind=rope["kind"], scaling=scaling)
     config = tiny_config(head_dim=size, rotary_config=rotary)
-    return config, tiny_state_dict(config, model["tiny_seed"])
+    weights = tiny_state_dict(config, model["tiny_seed"])
+    if model.get("shuffled"):
+        names = list(weights)
+        random.Random(model["tiny_seed"]).shuffle(names)
+        weights = {name: weights[name] for name in names}
+    return config, weights
 
 
 def _files(functions: Mapping[str, Any]) -> set[str]:
@@ -189,15 +211,21 @@ class _Margins:
         self.least = float("inf")
 
     @contextmanager
-    def watching(self, llm: LLM) -> Iterator[None]:
+    def watching(self, llm: LLM | OneFileEngine) -> Iterator[None]:
         """Look at the logits on their way to the sampler."""
+        if isinstance(llm, OneFileEngine):
+            llm.on_logits = lambda logits: self._see(torch.tensor([logits]))
+            yield
+            return
         sample = llm.engine.sampler.sample
 
         def watched(logits: torch.Tensor, *args: Any) -> torch.Tensor:
-            best = logits.float().topk(2, dim=-1).values
-            margin = (best[:, 0] - best[:, 1]) / logits.float().std(dim=-1)
-            self.least = min(self.least, float(margin.min()))
+            self._see(logits.float())
             return sample(logits, *args)
 
         with replaced(llm.engine.sampler, "sample", watched):
             yield
+
+    def _see(self, logits: torch.Tensor) -> None:
+        best = logits.topk(2, dim=-1).values
+        self.least = min(self.least, float(((best[:, 0] - best[:, 1]) / logits.std(dim=-1)).min()))
