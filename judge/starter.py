@@ -35,10 +35,10 @@ def starter(exercise: Exercise, lang: str) -> str:
         return title + "\n" + exercise.starter_path.read_text(encoding="utf-8").lstrip()
     origin = origin_of(exercise)
     node = origin.definition(exercise.qualname if exercise.module else exercise.name)
+    rules = [] if exercise.module is None else [f"{r.number}. {r.text[lang]}" for r in exercise.rules]
     if isinstance(node, ast.ClassDef):
-        body = origin.class_skeleton(node, exercise.members, lang)
+        body = origin.class_skeleton(node, exercise.members, lang, rules)
     else:
-        rules = [] if exercise.module is None else [f"{r.number}. {r.text[lang]}" for r in exercise.rules]
         body = origin.function_skeleton(node, lang, rules)
     imports = origin.imports_for(node, exercise.members)
     parts = [title, "\n".join(imports) + "\n"] if imports else [title]
@@ -105,10 +105,15 @@ class Origin:
         lines += [f'    raise NotImplementedError("{unwritten}")  # {here}']
         return "\n".join(lines) + "\n"
 
-    def class_skeleton(self, node: ast.ClassDef, members: tuple[str, ...], lang: str) -> str:
+    def class_skeleton(
+        self, node: ast.ClassDef, members: tuple[str, ...], lang: str, rules: Sequence[str] = ()
+    ) -> str:
         """The class with the bodies of ``members`` removed; all methods when the exercise names none."""
         docstring = _docstring_node(node)
         parts = [f"class {node.name}:"]
+        if rules:
+            lines = [f"    {line}" for rule in rules for line in comment_lines(rule)]
+            parts.append("\n".join(lines) + "\n")
         if docstring is not None and not members:
             doc = "\n".join(self.lines[docstring.lineno - 1 : docstring.end_lineno])
             parts.append(textwrap.indent(textwrap.dedent(doc), "    "))

@@ -17,6 +17,8 @@ from judge.types import Verdict
 UNSEEN = {
     # no two logits of a model are equal, and no model has the eos 0
     "greedy_generate": "df",
+    # a sampled token is on the CPU before the next step, and what ends a request is its number of tokens
+    "req_lengths": "bcf",
     # it asks for no impossible mask
     "causal_mask": "e",
     # it asks for no wrong value

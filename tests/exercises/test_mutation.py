@@ -10,21 +10,39 @@ from judge.exercises import Exercise
 from tools.mutate import mutants, survivors
 
 EQUIVALENT = {
-    # a list raises the same IndexError by itself
-    "if logical >= len(block_table):",
-    "logical >= len(block_table) -> logical > len(block_table)",
-    "raise IndexError(f'logical block {logical} in a table of {len(block_table)}') -> pass",
+    "req_lengths": {
+        # the array that doubles could as well be made anew each time, or with other sizes
+        "if store is None or length == len(store):",
+        "length == len(store) -> length != len(store)",
+        "self -> array",
+        "self -> length",
+        "self -> next_token",
+        "self -> torch",
+        "16 -> 17",
+        "16 -> 15",
+        "2 -> 3",
+        "2 -> 1",
+        # in the annotation
+        "array -> ",
+    },
+    "page_address": {
+        # a list raises the same IndexError by itself
+        "if logical >= len(block_table):",
+        "logical >= len(block_table) -> logical > len(block_table)",
+        "raise IndexError(f'logical block {logical} in a table of {len(block_table)}') -> pass",
+    },
     # the first `shared` tokens of both are equal
-    "edge_tokens -> query_tokens",
+    "radix_split": {"edge_tokens -> query_tokens"},
     # the cache copies what it takes, and the tail of the row is the same before and after
-    "locations -> row",
+    "cache_req": {"locations -> row"},
 }
 
 
 def test_hidden_tests_kill_single_point_mutants(exercise: Exercise) -> None:
     alive, count = survivors(exercise, "mutation")
     assert count > 20
-    unexplained = [c.what for c in alive if not any(c.what.startswith(known) for known in EQUIVALENT)]
+    known = EQUIVALENT.get(exercise.slug, set())
+    unexplained = [c.what for c in alive if not any(c.what.startswith(what) for what in known)]
     assert unexplained == []
 
 
