@@ -1,4 +1,4 @@
-"""Tensors of int32 as hidden modules write and read them: plain data, without torch."""
+"""Tensors as hidden modules write and read them: plain data, without torch."""
 
 from __future__ import annotations
 
@@ -16,6 +16,17 @@ def int32(values: Iterable[int]) -> TensorData:
     """A tensor [n]."""
     data = array("i", values)
     return TensorData("int32", [len(data)], data.tobytes())
+
+
+def float32(values: Iterable[float], shape: Sequence[int]) -> TensorData:
+    """A tensor of this shape, its values in row order, rounded to float32."""
+    return TensorData("float32", list(shape), array("f", values).tobytes())
+
+
+def bfloat16(values: Iterable[float], shape: Sequence[int]) -> TensorData:
+    """The same in bfloat16, cut off: the two upper bytes of each float32."""
+    raw = array("f", values).tobytes()
+    return TensorData("bfloat16", list(shape), b"".join(raw[i + 2 : i + 4] for i in range(0, len(raw), 4)))
 
 
 def int32_raw(raw: bytes) -> TensorData:

@@ -19,6 +19,10 @@ UNSEEN = {
     "greedy_generate": "df",
     # a sampled token is on the CPU before the next step, and what ends a request is its number of tokens
     "req_lengths": "bcf",
+    # the engine turns positions into int32 itself
+    "flat_positions": "e",
+    # on the CPU T0 is float32
+    "apply_rope": "de",
     # it asks for no impossible mask
     "causal_mask": "e",
     # it asks for no wrong value

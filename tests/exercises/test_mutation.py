@@ -25,6 +25,8 @@ EQUIVALENT = {
         # in the annotation
         "array -> ",
     },
+    # a product of bfloat16 and float32 is float32
+    "apply_rope": {"x.float() -> x"},
     "page_address": {
         # a list raises the same IndexError by itself
         "if logical >= len(block_table):",
