@@ -17,7 +17,7 @@ GROUPS = [
     Group("one", "一个 token，一个头", "one token, one head"),
     Group("positions", "位置无序、有重复", "positions in any order, some twice"),
     Group("heads", "几个头，D 从 2 到 16", "several heads, D from 2 to 16"),
-    Group("half", "bfloat16", "bfloat16"),
+    Group("half", "bfloat16 的向量", "bfloat16 vectors"),
 ]
 
 # --- Cases ------------------------------------------------------------------------------------
