@@ -52,6 +52,10 @@ def create_app(settings: Settings, store: Store, exercises: Mapping[int, Exercis
     app.include_router(api.router)
     app.include_router(pages.router)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
+    # What the book's pages load from the site around them.
+    app.mount(
+        "/assets", StaticFiles(directory=settings.book.parent / "assets", check_dir=False), name="assets"
+    )
     app.add_middleware(
         Guard,
         host_names=settings.host_names,

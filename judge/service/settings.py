@@ -21,7 +21,7 @@ class Settings:
     """Folder of the database, the queue and the server's key; git ignores it."""
     database_url: str = ""
     """SQLAlchemy URL; empty means SQLite in `var`."""
-    book: Path = ROOT / "build" / "book"
+    book: Path = ROOT / "build" / "site" / "book"
     host: str = "127.0.0.1"
     port: int = 8000
     allowed_hosts: tuple[str, ...] = ()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tools.book.build import web_address
+from tools.book.site import web_address
 
 
 @pytest.mark.parametrize(

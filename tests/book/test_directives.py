@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tools.book.directives import render
-from tools.book.page import ROOT, Page, Site
+from tools.book.page import Page
+from tools.book.site import ROOT, Site
 from tools.book.source import Source, SourceError
 from tools.book.symbols import find_symbol
 from tools.steps import Steps
@@ -162,8 +163,8 @@ def test_tree_marks_what_is_new_and_what_changed() -> None:
     source = (ROOT / "chapters/zh/08_cache_manager.md").read_text()
     shown = html(source[source.index("```{tree}") : source.index("(regions)=")])
     step = Steps().steps[8]
-    assert shown.count('class="f new"') == len(step.new)
-    assert shown.count('class="f changed"') == len(step.modified)
+    assert shown.count('class="f new ') == len(step.new)
+    assert shown.count('class="f changed ') == len(step.modified)
     assert "第 1 章" in shown
 
 

@@ -11,7 +11,7 @@ from nbclient import NotebookClient
 from judge.exercises import find
 from judge.solution import solution_text
 from judge.starter import starter
-from tools.book.page import ROOT, Site
+from tools.book.site import ROOT, Site
 from tools.book.source import parse
 from tools.notebooks.build import make, sources
 

@@ -6,7 +6,7 @@ import ast
 from pathlib import Path
 
 from tools.book.outputs import code_cells, current_outputs
-from tools.book.page import ROOT
+from tools.book.site import ROOT
 from tools.book.source import parse
 
 

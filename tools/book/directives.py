@@ -10,11 +10,15 @@ from markupsafe import Markup
 
 from judge.exercise_toml import ExerciseError
 from judge.exercises import Exercise, find
+from judge.starter import starter
+from tools.book.glossary import load_terms
 from tools.book.highlight import highlight, keep_blank_lines
 from tools.book.manifest import status
 from tools.book.page import Page
 from tools.book.parts import details, inline, part
+from tools.book.site import UP
 from tools.book.source import Directive, expand
+from tools.book.summary import read_summary
 
 ADMONITIONS = ("note", "tip", "important", "warning")
 
@@ -108,12 +112,22 @@ def _printed(page: Page, name: str, text: str, fold: str | None) -> str:
 
 def _exercise(page: Page, directive: Directive) -> str:
     exercise = find_exercise(page, directive.argument, directive)
-    return part("exercise", page, exercise, page.runner(exercise.id), directive.body.strip())
+    code = Markup(highlight(starter(exercise, page.lang)))
+    return part("exercise", page, exercise, page.runner(exercise.id), directive.body.strip(), code)
 
 
 def _exercises(page: Page, directive: Directive) -> str:
     found = [find_exercise(page, number, directive) for number in page.source.head["exercises"]]
     return part("exercises", page, [(exercise, page.runner(exercise.id)) for exercise in found])
+
+
+def _animation(page: Page, directive: Directive) -> str:
+    animation = page.animation(directive)
+    if animation is None:
+        return _figure(page, directive)
+    page.figures.append(animation)
+    label = page.word("figure", chapter=page.chapter, n=len(page.figures))
+    return part("animation", page, animation, UP, label, directive.body.strip())
 
 
 def _figure(page: Page, directive: Directive) -> str:
@@ -166,6 +180,22 @@ def _tree(page: Page, directive: Directive) -> str:
     return part("tree", page, rows)
 
 
+def _chapters(page: Page, directive: Directive) -> str:
+    """The chapters that there are: one more is one more line of SUMMARY.md."""
+    entries = [entry for entry in read_summary(page.root, page.lang) if entry.chapter >= 0]
+    return part("chapters", page, [(entry, page.runner) for entry in entries])
+
+
+def _glossary(page: Page, directive: Directive) -> str:
+    entries = read_summary(page.root, page.lang)
+    pages = {entry.chapter: entry.page for entry in entries if entry.chapter >= 0}
+    terms = load_terms(page.root)
+    if page.lang == "en":
+        terms.sort(key=lambda term: term.name["en"].lower())
+    other = "en" if page.lang == "zh" else "zh"
+    return part("glossary", page, terms, other, pages)
+
+
 def _code_cell(page: Page, directive: Directive) -> str:
     tags = cell_tags(directive)
     if "remove-cell" in tags:
@@ -184,7 +214,10 @@ _HANDLERS: dict[str, Callable[[Page, Directive], str]] = {
     "output": _output,
     "exercise": _exercise,
     "exercises": _exercises,
-    "animation": _figure,
+    "animation": _animation,
+    "figure": _figure,
+    "chapters": _chapters,
+    "glossary": _glossary,
     "selftest": _ask,
     "fold": _fold,
     "predict": _predict,

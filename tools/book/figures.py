@@ -25,6 +25,16 @@ class Figure:
     svg: str
 
 
+@dataclass(frozen=True)
+class Animation:
+    """An animation module of the site. `alt` says in words what it shows, `trace` what it plays."""
+
+    name: str
+    title: str
+    alt: str
+    trace: str
+
+
 def load_figure(folder: Path, name: str, lang: str) -> Figure:
     """The figure `name` in one language.
 

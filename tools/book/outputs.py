@@ -17,7 +17,7 @@ from typing import Any
 
 from tools.book.directives import cell_tags
 from tools.book.manifest import load_steps
-from tools.book.page import ROOT
+from tools.book.site import ROOT
 from tools.book.source import Directive, Source, expand, parse
 
 

@@ -8,25 +8,14 @@ from functools import cached_property
 from pathlib import Path
 
 from judge.i18n import t
-from tools.book.figures import Figure, load_figure
+from tools.book.figures import Animation, Figure, load_figure
 from tools.book.manifest import Step
+from tools.book.site import ROOT, Site
 from tools.book.source import Directive, Source
 from tools.book.symbols import Symbol, find_symbol
 from tools.steps import Steps
 
-ROOT = Path(__file__).resolve().parents[2]
 _REASON = re.compile(r"^-\s+`(?P<snippet>[^`]+)`\s+(?P<text>.+)$")
-
-
-@dataclass(frozen=True)
-class Site:
-    """Where the pages of this site and its repository are. `runner` has the places {lang} and {id}.
-
-    `repository` is empty for a notebook, which lies in the repository and links to the file beside it.
-    """
-
-    repository: str
-    runner: str
 
 
 @dataclass(frozen=True)
@@ -46,7 +35,7 @@ class Page:
     lang: str
     site: Site
     root: Path = ROOT
-    figures: list[Figure] = field(default_factory=list)  # rendered so far; its place is its number
+    figures: list[Figure | Animation] = field(default_factory=list)  # so far; its place is its number
 
     @property
     def chapter(self) -> int:
@@ -76,6 +65,24 @@ class Page:
             return load_figure(self.root / "chapters" / "figures", directive.argument, self.lang)
         except LookupError as error:
             raise directive.error(str(error)) from error
+
+    def animation(self, directive: Directive) -> Animation | None:
+        """The animation that the directive names; None for the name of a figure that does not move.
+
+        Raises:
+            SourceError: there is neither, or no trace of this name.
+        """
+        name = directive.argument
+        try:
+            title, alt = t(f"animation.{name}_title", self.lang), t(f"animation.{name}_text", self.lang)
+        except KeyError:
+            if (self.root / "chapters" / "figures" / f"{name}.svg").is_file():
+                return None
+            raise directive.error(f"no animation {name}, and no figure {name}.svg") from None
+        trace = directive.options.get("trace", name)
+        if not (self.root / "animations" / "traces" / f"{trace}.jsonl").is_file():
+            raise directive.error(f"no trace {trace}.jsonl in animations/traces/")
+        return Animation(name, title, alt, trace)
 
     def file(self, directive: Directive, relative: str) -> Path:
         """A file of the repository that the directive names; one of the engine as this chapter has it.

@@ -10,9 +10,13 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markupsafe import Markup
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+
+from tools.book.maths import place
 
 THEME = Path(__file__).resolve().parent / "theme"
-_INLINE = MarkdownIt("commonmark", {"html": False})
+_INLINE = MarkdownIt("commonmark", {"html": False}).use(dollarmath_plugin, allow_space=False)
+_INLINE.add_render_rule("math_inline", lambda self, tokens, at, *_: place(tokens[at].content, display=False))
 
 
 def inline(markdown: str) -> Markup:

@@ -10,18 +10,24 @@ import json
 import re
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from judge.exercise_toml import ExerciseError
+from judge.exercises import find
 from tools.book.directives import render
-from tools.book.page import ROOT, Page, Site
+from tools.book.maths import mark_formulas
+from tools.book.page import Page
 from tools.book.parts import part
-from tools.book.source import Source, SourceError, parse, prose_lines
+from tools.book.site import ROOT, UP, Site
+from tools.book.source import Source, SourceError, code_lines, parse, prose_lines
 
 PAGE_HEAD = ("title", "lead")
 CHAPTER_HEAD = ("chapter", *PAGE_HEAD, "minutes", "needs", "writes", "exercises")
 _LABEL = re.compile(r"^\((?P<id>[a-z][a-z0-9-]*)\)=$")
+_TO_SITE = re.compile(r"\]\((?:exercise:(?P<id>[^)\s]*)|site:(?P<rest>[^)\s]*))\)")
 _H2 = re.compile(r"^## (?P<text>.+) \{#(?P<id>[\w-]+)\}$", re.M)
 
 
@@ -64,11 +70,14 @@ def page_html(relative: Path, lang: str, site: Site, root: Path = ROOT) -> str:
     if missing := [key for key in needed if key not in source.head]:
         raise SourceError(relative, 1, f"the front matter lacks: {', '.join(missing)}")
     page = Page(source, lang, site, root)
-    body = render(page, label_headings(source), source.first_line)
+    source = replace(source, text=label_headings(source))
+    source = replace(source, text=mark_formulas(source))
+    body = render(page, link_to_site(page, source), source.first_line)
     sections = [found.groupdict() for found in _H2.finditer(body)]
     head = part("head", page, source.head, sections)
     rail = part("rail", page, sections)
-    return "\n\n".join(['<article class="page">', head, body, _mend(page, relative), "</article>", rail])
+    article = '<article class="page" data-pagefind-body>'
+    return "\n\n".join([article, head, body, _mend(page, relative), "</article>", rail])
 
 
 def label_headings(source: Source) -> str:
@@ -92,6 +101,39 @@ def label_headings(source: Source) -> str:
         elif line.startswith("## ") and "chapter" in source.head:
             raise SourceError(source.path, where, "a section needs a label: (name)=")
     return "\n".join(lines)
+
+
+def link_to_site(page: Page, source: Source) -> str:
+    """`[text](exercise:192)` and `[text](site:playground/)` as links out of the book into the site around it.
+
+    Raises:
+        SourceError: there is no such exercise.
+    """
+    lines = source.text.split("\n")
+    code = code_lines(source)
+    for number, line in enumerate(lines):
+        if number in code or "](" not in line:
+            continue
+        for found in _TO_SITE.finditer(line):
+            if found["id"] is not None:
+                _known(found["id"], page, source.first_line + number)
+
+        def address(found: re.Match[str]) -> str:
+            if found["id"] is not None:
+                return f"]({page.runner(int(found['id']))})"
+            return f"]({UP}{page.lang}/{found['rest']})"
+
+        lines[number] = _TO_SITE.sub(address, line)
+    return "\n".join(lines)
+
+
+def _known(number: str, page: Page, line: int) -> None:
+    try:
+        if not number.isdigit():
+            raise KeyError(number)
+        find(number, page.root)
+    except (KeyError, ExerciseError) as error:
+        raise SourceError(page.source.path, line, f"no exercise {number}") from error
 
 
 def _mend(page: Page, relative: Path) -> str:

@@ -103,6 +103,34 @@ def prose_lines(source: Source) -> list[int]:
     return [number for number in range(len(lines)) if number not in fenced]
 
 
+def code_lines(source: Source) -> set[int]:
+    """The indices of the lines of `source.text` that are no prose: fenced code at any depth, directives that
+    hold no prose, the opening line and the options of those that do.
+    """
+    lines = source.text.split("\n")
+    inside: set[int] = set()
+    closing = ""
+    options = False
+    for at, line in enumerate(lines):
+        bare = line.strip()
+        if closing:
+            inside.add(at)
+            if len(bare) >= len(closing) and bare == closing[0] * len(bare):
+                closing = ""
+        elif fence := _PLAIN.match(bare):
+            inside.add(at)
+            closing = fence["fence"]
+        elif bare.startswith(":::"):
+            inside.add(at)
+            options = True
+            continue
+        elif options and _OPTION.match(line):
+            inside.add(at)
+            continue
+        options = False
+    return inside
+
+
 def _fences(lines: list[str], path: Path, first_line: int) -> Iterator[tuple[int, int, re.Match[str] | None]]:
     """First and last line of each fence on the top level; the match is None for ordinary fenced code."""
     at = 0

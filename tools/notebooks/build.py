@@ -17,10 +17,10 @@ import jupytext
 import nbformat
 
 from judge.i18n import LANGS
-from tools.book.build import STATIC, read_site
 from tools.book.figures import stand_alone
-from tools.book.page import ROOT, Page, Site
+from tools.book.page import Page
 from tools.book.parts import THEME
+from tools.book.site import ROOT, STYLES, Site, read_site
 from tools.book.source import SourceError, parse
 from tools.notebooks.render import Sheet
 
@@ -51,7 +51,7 @@ def make(relative: Path, lang: str, site: Site, *, solved: bool, root: Path = RO
     notebook: Any = jupytext.reads(_FRONT + sheet.text(), fmt="md:myst")
     notebook.metadata = nbformat.from_dict(METADATA)
     notebook.nbformat, notebook.nbformat_minor = 4, 5
-    palette = (STATIC / "palette.css").read_text(encoding="utf-8")
+    palette = (STYLES / "palette.css").read_text(encoding="utf-8")
     rules = (THEME / "figure.css").read_text(encoding="utf-8")
     for number, cell in enumerate(notebook.cells, start=1):
         cell.id = f"ch{source.head['chapter']:02d}-{number:02d}"

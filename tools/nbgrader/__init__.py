@@ -1,1 +1,0 @@
-"""Course folders for nbgrader."""

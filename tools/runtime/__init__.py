@@ -1,1 +1,0 @@
-"""Builds what Python in the tab is made of: see web/README.md."""

@@ -1,0 +1,46 @@
+/** What a page of the book does beyond being read; everything in it can be read without this. */
+
+import { codeBlocks } from "./code.js";
+import { languages } from "./languages.js";
+import { predictions } from "./predict.js";
+import { rail } from "./rail.js";
+import { selfTests } from "./selftest.js";
+import { terms } from "./terms.js";
+
+codeBlocks();
+languages();
+predictions();
+rail();
+selfTests();
+terms();
+
+if (matchMedia("(max-width: 900px)").matches) document.querySelector(".side-fold")?.removeAttribute("open");
+document.querySelector(".side .here")?.scrollIntoView({ block: "nearest" });
+
+// The search comes with its index when it is asked for, and not before.
+const find = document.querySelector<HTMLButtonElement>(".find");
+if (find) {
+  find.hidden = false;
+  const open = async (): Promise<void> => (await import("./search.js")).open();
+  find.addEventListener("click", () => void open());
+  addEventListener("keydown", (event) => {
+    const typing = (event.target as Element).closest("input, textarea, select, [contenteditable='true'], .cm-editor");
+    const asked = event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey;
+    const control = event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.shiftKey;
+    if (!asked && !control) return;
+    event.preventDefault();
+    void open();
+  });
+}
+
+// On paper everything stands open, and is closed again afterwards.
+const opened: HTMLDetailsElement[] = [];
+addEventListener("beforeprint", () => {
+  for (const details of document.querySelectorAll<HTMLDetailsElement>("article details:not([open])")) {
+    details.open = true;
+    opened.push(details);
+  }
+});
+addEventListener("afterprint", () => {
+  for (const details of opened.splice(0)) details.open = false;
+});

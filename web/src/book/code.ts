@@ -1,0 +1,19 @@
+/** Copies a block of code without the numbers of its references. */
+
+export function codeBlocks(): void {
+  document.addEventListener("click", (event) => {
+    const button = (event.target as Element).closest<HTMLElement>(".b-copy");
+    const pre = button?.closest(".block")?.querySelector("pre")?.cloneNode(true) as HTMLElement | undefined;
+    const said = button?.querySelector("span");
+    if (!button || !pre || !said) return;
+    for (const mark of pre.querySelectorAll(".ref")) mark.remove();
+    const before = said.textContent;
+    navigator.clipboard?.writeText(pre.textContent ?? "").then(
+      () => {
+        said.textContent = button.dataset["done"] ?? "";
+        setTimeout(() => (said.textContent = before), 1600);
+      },
+      () => undefined, // the browser refused: the button keeps its word
+    );
+  });
+}

@@ -1,0 +1,27 @@
+/** The catalogue's words for scripts, which each page carries as JSON. */
+
+const element = document.getElementById("words");
+const words: Record<string, string> = element ? JSON.parse(element.textContent ?? "{}") : {};
+
+/** An entry with its {placeholders} filled in. */
+export function word(key: string, values: Record<string, string | number> = {}): string {
+  return (words[key] ?? key).replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
+}
+
+/** What the reader said or did on this device; nothing where the browser keeps nothing. */
+export const memory = {
+  get(key: string): string | null {
+    try {
+      return localStorage.getItem(key);
+    } catch {
+      return null;
+    }
+  },
+  set(key: string, value: string): void {
+    try {
+      localStorage.setItem(key, value);
+    } catch {
+      // Kept until the page is left.
+    }
+  },
+};

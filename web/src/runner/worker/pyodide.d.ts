@@ -1,4 +1,0 @@
-declare module "pyodide/pyodide.asm.mjs" {
-  const createPyodideModule: (settings: object) => Promise<unknown>;
-  export default createPyodideModule;
-}
