@@ -5,7 +5,7 @@ BIN := .venv/bin
 PORT ?= 8000
 
 .DEFAULT_GOAL := run
-.PHONY: setup run test test-slow lint book notebooks bench model-smol clean
+.PHONY: setup lab-setup run test test-slow lint book notebooks lab nbgrader bench model-smol clean
 
 setup:
 	@$(PYTHON) tools/setup_env.py --torch $(TORCH)
@@ -13,13 +13,13 @@ setup:
 run: setup book
 	@$(BIN)/python -m judge.service serve --port $(PORT) --accept-weak-isolation
 
-test: setup
+test: lab-setup
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy && $(BIN)/mypy practice/judge.py
 	@$(BIN)/python -m pytest
 
-test-slow: setup
+test-slow: lab-setup
 	@$(BIN)/python -m pytest -m "slow and not gpu"
 
 lint: setup
@@ -32,6 +32,15 @@ book: setup
 
 notebooks: setup
 	@$(BIN)/python -m tools.notebooks.build
+
+lab-setup:
+	@$(PYTHON) tools/setup_env.py --torch $(TORCH) --lab
+
+lab: lab-setup
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/jupyter lab --ServerApp.root_dir=chapters
+
+nbgrader: lab-setup
+	@$(BIN)/python -m tools.nbgrader.build
 
 model-smol: setup
 	@$(BIN)/python -m tools.fetch_smollm2

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from judge.chat import chat
 from judge.types import EngineJob
+
+__all__ = ["QUESTIONS", "VOCAB", "P", "chat", "default_jobs"]
 
 VOCAB = 512
 
@@ -11,15 +14,6 @@ QUESTIONS = {
     "en": ("What is a page?", "What is the capital of Japan?"),
 }
 """What the bundled model is asked unless an exercise brings its own questions."""
-
-_SYSTEM = {"zh": "你是一个乐于助人的助手。", "en": "You are a helpful assistant."}
-
-
-def chat(question: str, lang: str) -> str:
-    """A question as the bundled model was trained on it; questions of a language share a prefix."""
-    turns = (("system", _SYSTEM[lang]), ("user", question))
-    said = "".join(f"<|im_start|>{role}\n{text}<|im_end|>\n" for role, text in turns)
-    return said + "<|im_start|>assistant\n"
 
 
 def P(i: int, n: int) -> list[int]:

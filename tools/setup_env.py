@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 STAMP = VENV / ".setup"
+LAB_STAMP = VENV / ".setup-lab"
 INPUTS = ("pyproject.toml", "constraints.txt", "tools/setup_env.py")
 
 
@@ -62,6 +63,15 @@ def constraints(torch: str) -> Path:
     return loose
 
 
+def lab_packages(mark: str, torch: str) -> None:
+    """Install JupyterLab and nbgrader unless they are there."""
+    if LAB_STAMP.exists() and LAB_STAMP.read_text() == mark:
+        return
+    print("setup: installing JupyterLab and nbgrader (once, about 50 packages)", flush=True)
+    pip("install", "--quiet", "--constraint", str(constraints(torch)), "--editable", ".[dev,lab]")
+    LAB_STAMP.write_text(mark)
+
+
 def web_packages() -> None:
     """Install the site's npm packages unless they are there. Without them all but the site works.
 
@@ -84,14 +94,22 @@ def main() -> None:
     parser.add_argument(
         "--torch", choices=("pip", "system"), default="pip", help="system: use the torch of this Python"
     )
-    torch = parser.parse_args().torch
+    parser.add_argument("--lab", action="store_true", help="JupyterLab and nbgrader, too")
+    options = parser.parse_args()
+    torch: str = options.torch
     version = sys.version.split()[0]
     if sys.version_info < (3, 11):  # noqa: UP036 - the one file that an older Python gets to see
         sys.exit(f"setup: Python 3.11 or newer is needed, not {version}. Name one: make PYTHON=python3.12")
     mark = fingerprint(torch)
-    if is_current(mark):
-        web_packages()
-        return
+    if not is_current(mark):
+        environment(mark, torch, version)
+    web_packages()
+    if options.lab:
+        lab_packages(mark, torch)
+
+
+def environment(mark: str, torch: str, version: str) -> None:
+    """Make `.venv` and install what is pinned."""
     print(f"setup: making .venv with Python {version} (once; later runs skip this)", flush=True)
     if torch == "pip":
         print(
@@ -110,7 +128,6 @@ def main() -> None:
         )
     pip("install", "--quiet", "--constraint", str(constraints(torch)), "--editable", ".[dev]")
     STAMP.write_text(mark)
-    web_packages()
     print("setup: done", flush=True)
 
 

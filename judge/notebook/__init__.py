@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from judge.notebook.points import points
+
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
+
+
+__all__ = ["load_ipython_extension", "points"]
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:

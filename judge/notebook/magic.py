@@ -17,6 +17,7 @@ from IPython.display import display
 from judge.cli.language import from_locale
 from judge.exercises import find, load_exercises
 from judge.i18n import LANGS, t
+from judge.notebook.points import remember
 from judge.notebook.view import Outcome
 from judge.types import RunResult, Verdict
 
@@ -87,6 +88,8 @@ class JudgeMagic(Magics):
             samples_only="--samples" in options,
             filename=f"{exercise.key}.py",
         )
+        if "--samples" not in options:
+            remember(result)
         display(Outcome(exercise, result, lang))
         if result.verdict not in DOES_NOT_END and self.shell is not None:
             self.shell.run_cell(cell)

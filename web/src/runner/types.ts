@@ -13,6 +13,8 @@ export interface ExerciseSpec {
   target: string;
   place: "engine" | "adapter" | "none";
   members: string[];
+  /** The definition that is due, without bodies: `judge.source.interface`. */
+  interface: string;
   /** all: samples and the engine run in the tab; unit: samples only; server: nothing does. */
   browser: "all" | "unit" | "server";
   /** Source of `samples.py`. */
@@ -31,6 +33,8 @@ export interface SampleResult {
   title: Words;
   /** Line of the learner's file where it went wrong, 1 based. */
   line: number | null;
+  /** Line of `samples.py` that failed. */
+  sampleLine: number | null;
   assertion: string | null;
   expected: string | null;
   got: string | null;
@@ -91,6 +95,8 @@ export interface TokenEvent {
 export interface GenerateReport {
   texts: string[];
   tokens: number[][];
+  /** For each prompt, its tokens that were taken from the prefix cache. */
+  cached: number[];
   finish: ("stop" | "length" | "abort")[];
   seconds: number;
   tokensPerSecond: number;
@@ -148,6 +154,7 @@ export interface Runner {
   generate(request: GenerateRequest, options?: { seconds?: number }): Promise<GenerateReport>;
   /** Free code, as in the playground; `torch` and `minisgl` can be imported. */
   run(code: string, options?: { seconds?: number }): Promise<RunReport>;
+  /** Marks for the editor; none before Python is loaded, which this does not cause. Rejects while another task runs. */
   lint(code: string): Promise<LintItem[]>;
   /** Interrupt; after a second of grace the worker is ended and a spare takes over. */
   stop(): void;

@@ -1,0 +1,56 @@
+"""What went wrong in learner code, in words."""
+
+from __future__ import annotations
+
+import linecache
+import traceback
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any
+
+from judge.i18n import both
+
+FILE = "submission.py"
+"""The learner's file, as its code objects name it; the judge calls it the same."""
+
+_MESSAGE = 500
+
+
+def line_in(trace: TracebackType | None, filename: str = FILE) -> int | None:
+    """The line of the innermost frame of the file, or None where it has no frame in the trace."""
+    lines = [line for frame, line in traceback.walk_tb(trace) if frame.f_code.co_filename == filename]
+    return lines[-1] if lines else None
+
+
+def told(error: BaseException, filename: str = FILE) -> dict[str, Any]:
+    """The exception as the page shows it: the line, and a message in both languages that names it."""
+    line = line_in(error.__traceback__, filename)
+    if isinstance(error, SyntaxError) and error.filename == filename:
+        line = error.lineno
+    return {"line": line, "message": _words(error, line)}
+
+
+def _words(error: BaseException, line: int | None) -> Mapping[str, str]:
+    name = type(error).__name__[:100]
+    if line is None:
+        what = both("verdict.error_somewhere", name=name)
+    elif isinstance(error, NotImplementedError):
+        return both("verdict.error_unwritten", line=line)
+    else:
+        what = both("verdict.error_line", line=line, name=name)
+    said = message_of(error)
+    return both("verdict.error_said", error=what, said=said) if said else what
+
+
+def message_of(error: BaseException) -> str:
+    """``str(error)``, cut, clean Unicode, and safe even when the learner's ``__str__`` is not."""
+    try:
+        text = error.msg if isinstance(error, SyntaxError) else str(error)
+    except BaseException as inner:
+        text = f"({type(inner).__name__} while asking for the message)"
+    return str(text)[:_MESSAGE].encode("utf-8", "replace").decode()
+
+
+def remember_source(text: str, filename: str = FILE) -> None:
+    """So that a traceback that learner code prints itself shows its lines."""
+    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)

@@ -1,0 +1,67 @@
+"""The public samples on the learner's function, told in the words of the judge."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from judge.sample_words import message, titles
+from judge.sandbox.inside import samples
+from judge_runner import errors, interrupts, submission
+from judge_runner.output import Output, OutputLimit, printing_to
+
+_SAMPLES = "samples.py"
+
+
+def run(args: dict[str, Any], emit: Callable[[str, Any], None]) -> dict[str, Any]:
+    """``SamplesReport`` of runner/types.ts; each sample is emitted as soon as it is known."""
+    exercise = args["exercise"]
+    report: dict[str, Any] = {"results": [], "stopped": None, "cannot": None}
+    output = Output(lambda text: emit("output", text))
+    try:
+        with printing_to(output):
+            target = submission.load(args["code"], exercise)
+            _run_all(exercise["samples"], target, report, emit)
+    except submission.CannotRun as error:
+        report["cannot"] = error.told
+    except interrupts.Interrupted as stop:
+        report["stopped"] = {"why": "interrupt", "line": errors.line_in(stop.__traceback__)}
+    except MemoryError:
+        report["stopped"] = {"why": "memory"}
+    except OutputLimit:
+        report["stopped"] = {"why": "output", "bytes": output.printed}
+    return report
+
+
+def _run_all(source: str, target: Any, report: dict[str, Any], emit: Callable[[str, Any], None]) -> None:
+    named = titles(source)
+    tests = samples.iterate(samples.prepare(source, _SAMPLES), _SAMPLES, target, errors.FILE)
+    start = time.perf_counter()
+    for outcome in tests:
+        if interrupts.was_asked():
+            report["stopped"] = {"why": "interrupt", "line": outcome.raised_line}
+        elif outcome.message.startswith("MemoryError"):
+            report["stopped"] = {"why": "memory"}
+        result = _shown(outcome, named[outcome.name], time.perf_counter() - start)
+        report["results"].append(result)
+        emit("sample", result)
+        if report["stopped"]:
+            return
+        start = time.perf_counter()
+
+
+def _shown(outcome: samples.Outcome, title: dict[str, str], seconds: float) -> dict[str, Any]:
+    return {
+        "name": outcome.name,
+        "ok": outcome.ok,
+        "title": title,
+        "line": outcome.raised_line,
+        "sampleLine": outcome.line,
+        "assertion": outcome.assertion or None,
+        "expected": outcome.expected or None,
+        "got": outcome.got or None,
+        "message": message(outcome.raised_line, outcome.message) or None,
+        "stdout": outcome.stdout,
+        "seconds": seconds,
+    }
