@@ -23,6 +23,7 @@ UNSEEN = {
     "flat_positions": "e",
     # on the CPU T0 is float32
     "apply_rope": "de",
+    "yarn_factor": "",
     # it asks for no impossible mask
     "causal_mask": "e",
     # it asks for no wrong value

@@ -27,6 +27,8 @@ EQUIVALENT = {
     },
     # a product of bfloat16 and float32 is float32
     "apply_rope": {"x.float() -> x"},
+    # ln 1 is 0; torch has a pi of its own
+    "yarn_factor": {"factor > 1 -> factor >= 1", "math -> torch"},
     "page_address": {
         # a list raises the same IndexError by itself
         "if logical >= len(block_table):",
