@@ -24,6 +24,8 @@ UNSEEN = {
     # on the CPU T0 is float32
     "apply_rope": "de",
     "yarn_factor": "",
+    # the engine's weights fit
+    "load_state_dict": "de",
     # it asks for no impossible mask
     "causal_mask": "e",
     # it asks for no wrong value
