@@ -32,7 +32,7 @@ def drive(llm: LLM, radix_split: Callable[..., dict[str, Any]]) -> Iterator[None
             raise SwapError("swap_fork_form")
         upper = edge.split_at(cut)
         upper.ref_count = locks
-        trace.emit("split", length=cut, ref_count=locks)
+        trace.emit("split", length=cut, ref_count=locks, last=upper.last_location)
         return upper
 
     with replaced(RadixPrefixCache, "_fork", fork):

@@ -185,7 +185,11 @@ class PrefillManager:
         pending_req = PendingReq(msg.uid, msg.input_ids, msg.sampling_params, since=self._steps)
         self.pending_list.append(pending_req)
         trace.emit(
-            "queued", req=msg.uid, input_len=len(msg.input_ids), output_len=msg.sampling_params.max_tokens
+            "queued",
+            req=msg.uid,
+            input_len=len(msg.input_ids),
+            output_len=msg.sampling_params.max_tokens,
+            input_ids=msg.input_ids,
         )
 
     def schedule_next_batch(self, prefill_budget: int) -> Batch | None:

@@ -20,6 +20,8 @@ import msgspec
 import zmq
 import zmq.asyncio
 
+from . import trace
+
 T = TypeVar("T")
 _LINGER_MS = 1000  # how long a closing queue still tries to deliver
 _LONGEST_FOLDER = 80
@@ -73,17 +75,30 @@ def open_socket(context: zmq.Context, kind: int, address: str, create: bool) -> 
     return socket
 
 
+def uids_of(obj: object) -> list[int]:
+    """The requests that a message is about; some messages are several in one."""
+    parts = getattr(obj, "data", None)
+    found = [uid for part in parts for uid in uids_of(part)] if isinstance(parts, list) else []
+    uid = getattr(obj, "uid", None)
+    return [*found, uid] if isinstance(uid, int) else found
+
+
 class _Sender(Generic[T]):
     kind: int
 
     def __init__(self, address: str, create: bool, encoder: Callable[[T], Any]) -> None:
         self._encoder = encoder
+        self._target = address.rpartition("/")[2]
         self._context = zmq.Context()
         self._socket = open_socket(self._context, self.kind, address, create)
 
     def put(self, obj: T) -> None:
         """Send a message. ValueError when it cannot be serialized."""
-        self.put_raw(pack(self._encoder(obj)))
+        raw = pack(self._encoder(obj))
+        if trace.active() is not None:
+            kind, uids = type(obj).__name__, uids_of(obj)
+            trace.emit("message", kind=kind, bytes=len(raw), target=self._target, uids=uids)
+        self.put_raw(raw)
 
     def put_raw(self, raw: bytes) -> None:
         """Send bytes that `get_raw` of another queue has returned: nothing is encoded twice."""

@@ -38,19 +38,32 @@ class Recorder:
         self._clock = clock
         self._start = clock()
         self._rows: dict[int, list[int]] = {}  # uid to the locations that its row is known to name
+        self._watched: dict[int, tuple[int, torch.Tensor]] = {}  # uid to its row and the row's view
         self._req: int | None = None  # uid of the request that is being worked on
 
     def add(self, type: str, fields: dict[str, Any]) -> None:
-        """Append one event. Tensors become lists now, because many of them are views that change later."""
-        event: Event = {"v": VERSION, "seq": len(self.events), "t": self._clock() - self._start, "type": type}
+        """Append one event. Tensors become lists now, because many of them are views that change later; a
+        function is called only now; what is None is left out.
+        """
+        if self._req in self._watched:
+            row, view = self._watched[self._req]
+            self.add_row(self._req, row, view.tolist())
+        event = self._new(type)
         if self._req is not None:
             event["req"] = self._req
         line = _learner_line()
         if line is not None:
             event["line"] = line
         for name, value in fields.items():
-            event[name] = value.tolist() if isinstance(value, torch.Tensor) else value
+            value = value() if callable(value) else value
+            if value is not None:
+                event[name] = value.tolist() if isinstance(value, torch.Tensor) else value
+
+    def _new(self, type: str) -> Event:
+        """Append an event that says no more than its type."""
+        event: Event = {"v": VERSION, "seq": len(self.events), "t": self._clock() - self._start, "type": type}
         self.events.append(event)
+        return event
 
     @contextmanager
     def about(self, uid: int) -> Iterator[None]:
@@ -64,12 +77,25 @@ class Recorder:
     def add_row(self, uid: int, row: int, locations: list[int]) -> None:
         """Append a `page_table_write` event if a request's row names other locations than when last seen."""
         known = self._rows.get(uid, [])
-        changed = (i for i, location in enumerate(locations) if i >= len(known) or known[i] != location)
-        start = next(changed, None)
-        if start is not None:
-            fields = {"req": uid, "row": row, "start": start, "locations": locations[start:]}
-            self.add("page_table_write", fields)
+        changed = [i for i, place in enumerate(locations) if i >= len(known) or known[i] != place]
+        if changed:
+            start, end = changed[0], changed[-1] + 1
             self._rows[uid] = locations
+            # no line: when it is seen, the learner's function has gone on already
+            fields = {"req": uid, "row": row, "start": start, "locations": locations[start:end]}
+            self._new("page_table_write").update(fields)
+
+    def watch_row(self, uid: int, row: int, view: torch.Tensor) -> None:
+        """Look at a row before each event about its request: what a function writes between two events is
+        then recorded between them. `view` is the part of the row that is in use.
+        """
+        self.add_row(uid, row, view.tolist())
+        self._watched[uid] = (row, view)
+
+    def forget_row(self, uid: int) -> None:
+        """The row will be another request's."""
+        self._watched.pop(uid, None)
+        self._rows.pop(uid, None)
 
     def of_type(self, *types: str) -> list[Event]:
         """The events of these types, in order."""

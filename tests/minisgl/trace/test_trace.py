@@ -92,8 +92,71 @@ def test_rows_are_recorded_when_they_change(events) -> None:
     """The second of two equal prompts gets the first one's pages once these are cached."""
     writes = [e for e in of_type(events, "page_table_write") if e["req"] == 1]
     assert (writes[0]["start"], writes[0]["locations"]) == (0, list(range(12, 21)))
-    assert (writes[1]["start"], writes[1]["locations"]) == (0, [*range(8), 20, 21])
-    assert [len(e["locations"]) for e in writes[2:]] == [1, 1, 1]
+    assert (writes[1]["start"], writes[1]["locations"]) == (0, list(range(8)))
+    assert [(e["start"], len(e["locations"])) for e in writes[2:]] == [(9, 1), (10, 1), (11, 1), (12, 1)]
+
+
+def test_a_row_that_is_pointed_elsewhere_is_recorded_before_the_pages_are_freed(events) -> None:
+    of_call = [e for e in events if e.get("req") == 1]
+    kinds = [e["type"] for e in of_call]
+    first_free = kinds.index("free")
+    assert kinds[first_free - 4 : first_free + 2] == [
+        "insert",
+        "unlock",
+        "page_table_write",
+        "lock",
+        "free",
+        "cache_req",
+    ]
+
+
+def test_a_row_is_new_for_whoever_takes_it_next() -> None:
+    recorder = trace.Recorder(clock=lambda: 0.0)
+    row = torch.tensor([4, 5], dtype=torch.int32)
+    recorder.watch_row(7, 0, row)
+    recorder.forget_row(7)
+    row[0] = 8
+    with recorder.about(7):
+        recorder.add("abort", {})
+    recorder.watch_row(7, 1, row)
+    assert [e["type"] for e in recorder.events] == ["page_table_write", "abort", "page_table_write"]
+    assert (recorder.events[2]["start"], recorder.events[2]["locations"]) == (0, [8, 5])
+
+
+def test_a_run_says_what_it_starts_with() -> None:
+    llm = make_llm()
+    for cached in ([], [0, 4, 8]):
+        with trace.recording(trace.Recorder()) as recorder:
+            llm.generate([prompt(0, 9)], GREEDY)
+        setup = recorder.events[0]
+        assert (setup["type"], setup["pages"], setup["page_size"], setup["overlap"]) == (
+            "setup",
+            10,
+            4,
+            False,
+        )
+        assert setup["cached"] == cached
+        jsonschema.Draft202012Validator(SCHEMA).validate(setup)
+
+
+def test_cached_prefixes_are_named_by_their_last_location(events) -> None:
+    """Enough to follow the radix tree: each node has locations of its own."""
+    inserts = of_type(events, "insert")
+    assert (
+        "last" not in inserts[0]
+        and inserts[1]["last"] == inserts[0]["locations"][inserts[1]["cached_len"] - 1]
+    )
+    for event in of_type(events, "match", "lock", "unlock"):
+        assert ("last" in event) == (event["cached_len"] > 0)
+
+
+def test_what_costs_time_is_computed_only_for_a_recorder() -> None:
+    calls: list[int] = []
+    trace.emit("match", last=lambda: calls.append(1))
+    assert not calls
+    with trace.recording(trace.Recorder()) as recorder:
+        trace.emit("match", length=3, last=lambda: None)
+    assert "last" not in recorder.events[0] and recorder.events[0]["length"] == 3
 
 
 def test_the_four_bounds_of_cache_req(events) -> None:

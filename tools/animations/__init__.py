@@ -1,0 +1,1 @@
+"""Builds the animations: one self-contained module each, which plays anywhere."""

@@ -1,0 +1,57 @@
+"""`python -m tools.animations.build`: animations/ as modules for browsers, into build/animations/."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import tomllib
+from pathlib import Path
+
+from tools.node import ROOT, find_node, install_packages
+
+SOURCE = ROOT / "animations"
+NAMES = ("kv_pool", "radix_tree", "scheduler_timeline")
+LANGS = ("zh", "en")
+SHARED = "player_"
+
+
+def build(out: Path) -> None:
+    """Write NAME.js for each animation, element.js, the recorded traces and for_exercise.json into `out`.
+
+    Raises:
+        NodeMissing: see tools.node.
+        subprocess.CalledProcessError: the bundler refused; its own words stand on stderr.
+    """
+    install_packages()
+    out.mkdir(parents=True, exist_ok=True)
+    modules = [
+        {
+            "entry": str(SOURCE / name / "index.ts"),
+            "out": str(out / f"{name}.js"),
+            "words": words(name),
+        }
+        for name in NAMES
+    ]
+    modules.append({"entry": str(SOURCE / "element.ts"), "out": str(out / "element.js"), "words": {}})
+    plan = out / ".plan.json"
+    plan.write_text(json.dumps({"modules": modules}, ensure_ascii=False), encoding="utf-8")
+    try:
+        find_node().run(str(Path(__file__).with_name("bundle.mjs")), str(plan))
+    finally:
+        plan.unlink()
+    shutil.copytree(SOURCE / "traces", out / "traces", dirs_exist_ok=True)
+    shutil.copyfile(SOURCE / "for_exercise.json", out / "for_exercise.json")
+
+
+def words(name: str) -> dict[str, dict[str, str]]:
+    """The catalogue's entries that one animation needs, by language."""
+    chosen: dict[str, dict[str, str]] = {}
+    for lang in LANGS:
+        catalogue = tomllib.loads((ROOT / "i18n" / f"{lang}.toml").read_text(encoding="utf-8"))["animation"]
+        chosen[lang] = {key: text for key, text in catalogue.items() if key.startswith((SHARED, f"{name}_"))}
+    return chosen
+
+
+if __name__ == "__main__":
+    build(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build" / "animations")
