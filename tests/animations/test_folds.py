@@ -22,6 +22,12 @@ def chosen(count: int) -> list[int]:
     return sorted({0, last // 4, last // 2, last * 3 // 4, last}, key=lambda k: (k * 7919) % 11)
 
 
+def lines(states: dict[str, Any]) -> str:
+    """JSON with a line for each state."""
+    rows = (f'"{k}": {json.dumps(state, sort_keys=True)}' for k, state in states.items())
+    return "{\n" + ",\n".join(rows) + "\n}\n"
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_states_are_the_golden_ones(name: str, fold: Fold) -> None:
     """`MINISGL_GOLDEN=1 pytest tests/animations` writes them anew; then look at what has changed."""
@@ -30,7 +36,7 @@ def test_states_are_the_golden_ones(name: str, fold: Fold) -> None:
     ks = sorted(chosen(steps))
     got = {str(k): state for k, state in zip(ks, fold(name, read(name), ks).at, strict=True)}
     if os.environ.get("MINISGL_GOLDEN"):
-        path.write_text(json.dumps(got, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        path.write_text(lines(got), encoding="utf-8")
     assert got == json.loads(path.read_text(encoding="utf-8"))
 
 

@@ -26,7 +26,11 @@ class PrefillManager:
         """Queue a request."""
         self.pending_list.append(PendingReq(msg.uid, msg.input_ids, msg.sampling_params))
         trace.emit(
-            "queued", req=msg.uid, input_len=len(msg.input_ids), output_len=msg.sampling_params.max_tokens
+            "queued",
+            req=msg.uid,
+            input_len=len(msg.input_ids),
+            output_len=msg.sampling_params.max_tokens,
+            input_ids=msg.input_ids,
         )
 
     def schedule_next_batch(self, prefill_budget: int) -> Batch | None:

@@ -69,6 +69,10 @@ class RadixTreeNode:
     def is_leaf(self) -> bool:
         return not self.children
 
+    def last_location(self) -> int | None:
+        """Where the last token of this node lies, which names the node in a trace; None for the root."""
+        return int(self._value[-1]) if self._length else None
+
     def get_match_len(self, input_ids: torch.Tensor) -> int:
         """Length of the longest common prefix of this node's key and `input_ids` (int32 [n])."""
         n = min(self._length, len(input_ids))
@@ -140,13 +144,14 @@ class RadixPrefixCache(BasePrefixCache):
     def match_prefix(self, input_ids: torch.Tensor) -> MatchResult:
         """Longest cached prefix in whole pages. Not locked yet: lock the handle before anything can evict."""
         node, cached_len = self._tree_walk(input_ids)
-        trace.emit("match", length=len(input_ids), cached_len=cached_len)
+        trace.emit("match", length=len(input_ids), cached_len=cached_len, last=node.last_location)
         return MatchResult(RadixCacheHandle(cached_len, node))
 
     def insert_prefix(self, input_ids: torch.Tensor, indices: torch.Tensor) -> InsertResult:
         """Take over the whole pages of `indices` whose tokens are not cached; the rest stays the caller's."""
         length = align_down(len(input_ids), self.page_size)
         node, cached_len = self._tree_walk(input_ids[:length])
+        upper = node
         if cached_len < length:
             leaf = RadixTreeNode(self.key_fn, self.clock)
             # copies: the caller's ids and page table row live on and change
@@ -154,13 +159,22 @@ class RadixPrefixCache(BasePrefixCache):
             leaf.set_parent(node)
             self.evictable_size += leaf.length
             node = leaf
-        trace.emit("insert", length=len(input_ids), cached_len=cached_len, new_len=length, locations=indices)
+        trace.emit(
+            "insert",
+            length=len(input_ids),
+            cached_len=cached_len,
+            new_len=length,
+            locations=indices,
+            last=upper.last_location,
+        )
         return InsertResult(cached_len, RadixCacheHandle(length, node))
 
     def lock_handle(self, handle: BaseCacheHandle, unlock: bool = False) -> None:
         """Add (or with `unlock` take back) one lock on every node of the handle's path."""
-        trace.emit("unlock" if unlock else "lock", cached_len=handle.cached_len)
-        for node in self._path(handle):
+        path = list(self._path(handle))
+        last = path[0].last_location if path else None
+        trace.emit("unlock" if unlock else "lock", cached_len=handle.cached_len, last=last)
+        for node in path:
             if unlock:
                 if node.ref_count == 0:
                     raise RuntimeError("a handle was unlocked more often than locked")
@@ -281,7 +295,7 @@ class RadixPrefixCache(BasePrefixCache):
     def _fork(self, edge: RadixTreeNode, query: torch.Tensor, shared: int) -> RadixTreeNode:
         """Cut `edge` where `query` leaves it, after `shared` tokens in whole pages; the part above."""
         upper = edge.split_at(shared)
-        trace.emit("split", length=shared, ref_count=upper.ref_count)
+        trace.emit("split", length=shared, ref_count=upper.ref_count, last=upper.last_location)
         return upper
 
 

@@ -74,6 +74,8 @@ def recorded_cache_req(req: Req, *, finished: bool) -> Iterator[None]:
                 bounds = [old_len, event["cached_len"], event["new_len"], event["length"]]
                 trace.emit("cache_req", finished=finished, bounds=bounds, locations=event["locations"])
                 break
+    if finished:
+        recorder.forget_row(req.uid)
 
 
 def record_batch(batch: Batch, page_table: torch.Tensor) -> None:
@@ -84,6 +86,6 @@ def record_batch(batch: Batch, page_table: torch.Tensor) -> None:
     if recorder is None:
         return
     for req in batch.reqs:
-        recorder.add_row(req.uid, req.table_idx, page_table[req.table_idx, : req.device_len].tolist())
+        recorder.watch_row(req.uid, req.table_idx, page_table[req.table_idx, : req.device_len])
     uids = [req.uid for req in batch.reqs]
     trace.emit("batch", phase=batch.phase, uids=uids, tokens=[req.extend_len for req in batch.reqs])

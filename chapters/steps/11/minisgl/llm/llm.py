@@ -13,6 +13,7 @@ from ..core import SamplingParams
 from ..engine.config import ModelSource
 from ..message import UserMsg
 from ..scheduler import Scheduler, SchedulerConfig
+from ..scheduler.utils import record_setup
 from ..utils import trace
 from ..utils.hf import Tokenizer, load_tokenizer
 from ..utils.stream import on_stream
@@ -119,6 +120,7 @@ class LLM(Scheduler):
         """Let the scheduler work until every request has ended."""
         running, last_data = dict(outputs), None
         try:
+            record_setup(self.config, self.cache_manager, overlap=self.overlap)
             self.inbox.extend(msgs)
             with on_stream(self.stream):
                 while self.is_busy:

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 
 from ..core import Batch, ChunkedReq, Req, SamplingParams
 from ..message import DetokenizeMsg
 from ..utils import trace
+
+if TYPE_CHECKING:
+    from .cache import CacheManager
+    from .config import SchedulerConfig
 
 
 @dataclass(eq=False)
@@ -86,6 +91,23 @@ def recorded_cache_req(req: Req, *, finished: bool) -> Iterator[None]:
                 bounds = [old_len, event["cached_len"], event["new_len"], event["length"]]
                 trace.emit("cache_req", finished=finished, bounds=bounds, locations=event["locations"])
                 break
+    if finished:
+        recorder.forget_row(req.uid)
+
+
+def record_setup(config: SchedulerConfig, cache_manager: CacheManager, *, overlap: bool) -> None:
+    """Record what a run starts with: the pool, and what of it the prefix cache holds already."""
+    if trace.active() is None:
+        return
+    trace.emit(
+        "setup",
+        pages=cache_manager.num_pages,
+        page_size=cache_manager.page_size,
+        rows=config.max_running_req,
+        token_budget=config.max_extend_tokens,
+        overlap=overlap,
+        cached=cache_manager.prefix_cache.cached_locations()[:: cache_manager.page_size],
+    )
 
 
 def record_batch(batch: Batch, page_table: torch.Tensor) -> None:
@@ -96,6 +118,6 @@ def record_batch(batch: Batch, page_table: torch.Tensor) -> None:
     if recorder is None:
         return
     for req in batch.reqs:
-        recorder.add_row(req.uid, req.table_idx, page_table[req.table_idx, : req.device_len].tolist())
+        recorder.watch_row(req.uid, req.table_idx, page_table[req.table_idx, : req.device_len])
     uids = [req.uid for req in batch.reqs]
     trace.emit("batch", phase=batch.phase, uids=uids, tokens=[req.extend_len for req in batch.reqs])

@@ -12,6 +12,7 @@ from ..core import SamplingParams
 from ..engine.config import ModelSource
 from ..message import AbortBackendMsg, UserMsg
 from ..scheduler import Scheduler, SchedulerConfig
+from ..scheduler.utils import record_setup
 from ..tokenizer.tokenize import check_token_ids, encode_text
 from ..utils import trace
 from ..utils.hf import Tokenizer, load_tokenizer
@@ -115,6 +116,7 @@ class LLM(Scheduler):
         """Let the scheduler work until every request has ended."""
         running, last_data = dict(outputs), None
         try:
+            record_setup(self.config, self.cache_manager, overlap=self.overlap)
             self.inbox.extend(msgs)
             with on_stream(self.stream):
                 while self.is_busy:
