@@ -47,6 +47,10 @@ class BaseCacheHandle(ABC):
     def get_matched_indices(self) -> torch.Tensor:
         """Token locations of the prefix, int32 [cached_len]. Reliable only while the handle is locked."""
 
+    def last_location(self) -> int | None:
+        """Where the last token of the prefix lies, for a trace; None when it is empty."""
+        return None
+
 
 class SizeInfo(NamedTuple):
     """Tokens that the cache holds."""

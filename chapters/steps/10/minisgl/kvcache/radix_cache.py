@@ -105,6 +105,9 @@ class RadixCacheHandle(BaseCacheHandle):
 
     node: RadixTreeNode
 
+    def last_location(self) -> int | None:
+        return self.node.last_location()
+
     def get_matched_indices(self) -> torch.Tensor:
         node = self.node
         values = [node.value]
@@ -171,10 +174,9 @@ class RadixPrefixCache(BasePrefixCache):
 
     def lock_handle(self, handle: BaseCacheHandle, unlock: bool = False) -> None:
         """Add (or with `unlock` take back) one lock on every node of the handle's path."""
-        path = list(self._path(handle))
-        last = path[0].last_location if path else None
-        trace.emit("unlock" if unlock else "lock", cached_len=handle.cached_len, last=last)
-        for node in path:
+        what = "unlock" if unlock else "lock"
+        trace.emit(what, cached_len=handle.cached_len, last=handle.last_location)
+        for node in self._path(handle):
             if unlock:
                 if node.ref_count == 0:
                     raise RuntimeError("a handle was unlocked more often than locked")
