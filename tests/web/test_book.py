@@ -81,7 +81,7 @@ def phone(browser: Browser, book: str, readers: list[Reader]) -> Reader:
     return readers[-1]
 
 
-@pytest.mark.parametrize("width", [360, 390, 1024, 1440])
+@pytest.mark.parametrize("width", [360, 390, 780, 1024])
 def test_no_page_is_wider_than_the_screen(
     browser: Browser, book: str, readers: list[Reader], width: int
 ) -> None:
@@ -261,3 +261,58 @@ def test_the_folders_own_page_leads_into_the_book(browser: Browser, book: str) -
     page.goto(f"{book}/index.html")
     page.wait_for_url("**/book/en/index.html")
     context.close()
+
+
+def test_a_term_is_explained_where_it_stands(reader: Reader) -> None:
+    page = reader.open("en")
+    term = page.locator("#idea ~ p a.term").first
+    tip = page.locator(f'[id="{term.get_attribute("aria-describedby")}"]')
+    assert not tip.is_visible()
+    term.focus()
+    assert tip.is_visible()
+    page.keyboard.press("Escape")
+    assert not tip.is_visible()
+    term.hover()
+    tip.wait_for()
+    tip.hover()  # what it says can be pointed at
+    page.wait_for_timeout(400)
+    assert tip.is_visible()
+    page.mouse.move(5, 5)
+    tip.wait_for(state="hidden")
+    assert page.locator("h2 a.term, code a.term, summary a.term").count() == 0
+
+
+def test_a_touch_explains_and_a_second_one_leads_to_the_glossary(phone: Reader) -> None:
+    page = phone.open("zh")
+    term = page.locator("#before ~ ul a.term").first
+    key = term.get_attribute("data-term")
+    term.tap()
+    tip = page.locator(f'[id="term-{key}"]')
+    tip.wait_for()
+    box = tip.bounding_box()
+    assert box is not None
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 390
+    term.tap()
+    page.wait_for_url(f"**/zh/glossary.html#{key}")
+
+
+def test_standing_comes_from_what_the_site_keeps(reader: Reader) -> None:
+    page = reader.open("zh", "index.html")
+    page.evaluate(
+        """() => new Promise((done, failed) => {
+            const asked = indexedDB.open('minisgl', 1);
+            asked.onupgradeneeded = () => {
+                const table = asked.result.createObjectStore('progress', { keyPath: 'key' });
+                table.put({ key: '192', exercise: 192, state: 'accepted', at: 1 });
+                table.put({ key: '193', exercise: 193, state: 'tried', at: 1 });
+            };
+            asked.onsuccess = () => { asked.result.close(); done(); };
+            asked.onerror = failed;
+        })"""
+    )
+    page = reader.open("zh")
+    page.locator(".here .pips[aria-label='2 题中 1 题通过']").wait_for()
+    assert page.locator(".four .slot.accepted .state").inner_text() == "已通过"
+    assert page.locator(".map .ex .state").all_inner_texts() == ["已通过", "试过"]
+    assert page.locator(".count .passed").inner_text() == "1"

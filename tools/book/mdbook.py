@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from judge.exercises import load_exercises
 from judge.i18n import t
 from tools.book.shell import template
 from tools.book.site import ROOT, read_site
@@ -23,9 +24,11 @@ def run_mdbook(lang: str, root: Path, work: Path) -> Path:
     Raises:
         BuildError: mdBook or the preprocessor refused; the text is what they said.
     """
+    has_exercises = (root / "chapters" / "exercises").is_dir()
+    exercises = load_exercises(root) if has_exercises else {}
     theme = work / f"theme-{lang}"
     theme.mkdir()
-    (theme / "index.hbs").write_text(template(lang), encoding="utf-8")
+    (theme / "index.hbs").write_text(template(lang, len(exercises)), encoding="utf-8")
     target = work / f"mdbook-{lang}"
     settings = {
         "BOOK__SRC": f"chapters/{lang}",

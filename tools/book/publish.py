@@ -70,7 +70,7 @@ def publish(
         html = tree.raw[entry.page]
         has_formulas = bool(formulas(html))
         head, article, tail = _split(setter.set(html))
-        article, used = marker.mark(article.replace("<pre><code", '<pre tabindex="0"><code'))
+        article, used = marker.mark(_for_readers(article))
         other_ids = {each.lang: _HEADING.findall(each.raw[entry.page]) for each in trees}
         html = _fill(
             head + article + tail,
@@ -95,6 +95,12 @@ def _split(html: str) -> tuple[str, str, str]:
     """What stands before the article, the article, and what stands after it."""
     start, end = html.index("<article"), html.index("</article>")
     return html[:start], html[start:end], html[end:]
+
+
+def _for_readers(article: str) -> str:
+    """Code that may scroll can have the focus; cells of a table are words apart for the search."""
+    article = article.replace("<pre><code", '<pre tabindex="0"><code')
+    return re.sub(r"(</t[hd]>)(<t[hd])", r"\1 \2", article)
 
 
 def _fill(html: str, **places: str) -> str:

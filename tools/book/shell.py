@@ -11,13 +11,14 @@ from judge.exercises import Exercise, find
 from judge.i18n import t
 from tools.book.glossary import Term
 from tools.book.parts import THEME, inline, part
-from tools.book.site import ANIMATION, INLINE_EXERCISE, SHARED, UP
+from tools.book.site import ANIMATION, INLINE_EXERCISE, POLICY, SHARED, UP
 from tools.book.summary import Entry
 
 NAMES = {"zh": ("zh-CN", "中文"), "en": ("en", "EN")}
 SCRIPT_WORDS = (
     *("search_found", "search_none", "search_failed", "search_asking"),
     *("know_ask", "know_yes", "know_no", "know_said_yes", "know_said_no", "read_count", "read_left"),
+    *("pips", "state_tried", "state_accepted"),
 )
 
 
@@ -31,12 +32,17 @@ class Words:
         return t(f"book.{key}", self.lang, **values)
 
 
-def template(lang: str) -> str:
-    """mdBook's page template with the words of one language in it; what differs by page is a comment."""
+def template(lang: str, total: int) -> str:
+    """mdBook's page template with the words of one language in it; what differs by page is a comment.
+
+    `total` is how many exercises the course has.
+    """
     text = (THEME / "index.hbs").read_text(encoding="utf-8")
     sheets = "\n".join(f'<link rel="stylesheet" href="{UP}assets/styles/{name}">' for name in SHARED)
     text = text.replace("[[sprite]]", (THEME / "sprite.svg").read_text(encoding="utf-8").strip())
-    text = text.replace("[[shared]]", sheets).replace("[[site]]", f"{UP}{lang}/")
+    text = text.replace("[[shared]]", sheets).replace("[[policy]]", POLICY)
+    text = text.replace("[[places]]", part("places", Words(lang), f"{UP}{lang}/"))
+    text = text.replace("[[site]]", f"{UP}{lang}/").replace("[[total]]", str(total))
     words = {key: t(f"book.{key}", lang, n="{n}", all="{all}") for key in SCRIPT_WORDS}
     text = text.replace("[[words]]", part("words", words))
     return re.sub(r"\[\[word (\w+)\]\]", lambda found: t(f"book.{found[1]}", lang), text)

@@ -26,8 +26,15 @@ SHARED = ("palette.css", "tokens.css", "base.css")
 
 INLINE_EXERCISE = ("assets/styles/inline.css", "assets/app/inline.js")
 ANIMATION = ("assets/animations/element.js",)
-ADDRESSES = ("{lang}/", "{lang}/playground/", "{lang}/progress/", "{lang}/cards/")
+ADDRESSES = tuple(f"{{lang}}/{place}" for place in ("", "exercises/", "cards/", "playground/", "progress/"))
 """Pages of the site that a page of the book may link to, besides the exercises."""
+
+POLICY = (
+    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data: blob:; "
+    "font-src 'self'; connect-src 'self'; frame-src 'self'; worker-src 'self'; manifest-src 'self'; "
+    "base-uri 'none'; form-action 'self'"
+)
+"""Also in each page, for hosts that send no headers. The search runs WebAssembly."""
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ import { languages } from "./languages.js";
 import { predictions } from "./predict.js";
 import { rail } from "./rail.js";
 import { selfTests } from "./selftest.js";
+import { standing } from "./standing.js";
 import { terms } from "./terms.js";
 
 codeBlocks();
@@ -13,15 +14,21 @@ predictions();
 rail();
 selfTests();
 terms();
+void standing();
 
 if (matchMedia("(max-width: 900px)").matches) document.querySelector(".side-fold")?.removeAttribute("open");
 document.querySelector(".side .here")?.scrollIntoView({ block: "nearest" });
 
 // The search comes with its index when it is asked for, and not before.
 const find = document.querySelector<HTMLButtonElement>(".find");
-if (find) {
+const dialog = document.querySelector<HTMLDialogElement>("dialog.search");
+if (find && dialog) {
   find.hidden = false;
-  const open = async (): Promise<void> => (await import("./search.js")).open();
+  const open = async (): Promise<void> => {
+    if (!dialog.open) dialog.showModal(); // at once: whoever types does not wait for scripts
+    dialog.querySelector("input")?.select();
+    (await import("./search.js")).begin();
+  };
   find.addEventListener("click", () => void open());
   addEventListener("keydown", (event) => {
     const typing = (event.target as Element).closest("input, textarea, select, [contenteditable='true'], .cm-editor");

@@ -41,10 +41,12 @@ function load(): Promise<Pagefind> {
   return engine;
 }
 
-export function open(): void {
-  if (!dialog.open) dialog.showModal();
-  input.select();
-  void load().catch(() => (said.textContent = word("search_failed")));
+/** The dialog is open; what was typed before this module was there counts, too. */
+export function begin(): void {
+  load().then(
+    () => void search(),
+    () => (said.textContent = word("search_failed")),
+  );
 }
 
 async function search(): Promise<void> {

@@ -11,6 +11,7 @@ const HIDE_MS = 200;
 export function terms(): void {
   if (!("popover" in HTMLElement.prototype)) return;
   let open: HTMLElement | null = null;
+  let at: HTMLElement | null = null;
   let waiting = 0;
   let touched = false;
 
@@ -26,7 +27,7 @@ export function terms(): void {
     hide();
     tip.showPopover();
     place(tip, link);
-    open = tip;
+    [open, at] = [tip, link];
   };
   const later = (action: () => void, ms: number): void => {
     clearTimeout(waiting);
@@ -61,7 +62,13 @@ export function terms(): void {
   document.addEventListener("pointerdown", (event) => {
     if (!(event.target as Element).closest("a.term, .defs [popover]")) hide();
   });
-  addEventListener("scroll", hide, { passive: true });
+  const follow = (): void => {
+    if (!open || !at) return;
+    const { bottom, top } = at.getBoundingClientRect();
+    if (bottom < 0 || top > innerHeight) hide();
+    else place(open, at);
+  };
+  addEventListener("scroll", follow, { passive: true });
 }
 
 /** Below the term, above it where there is no room, inside the window. */
