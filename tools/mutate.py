@@ -10,11 +10,12 @@ import builtins
 import copy
 import signal
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 from judge.exercises import Exercise, find
 from judge.harness.local import expected_answer, load_reference, load_target, run_local
@@ -197,6 +198,14 @@ def _watched(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGVTALRM, before)
 
 
+def _have_own_data(target: Any) -> None:
+    """Give a mutant copies of the tables that it imports: it may write into whatever it finds."""
+    for function in vars(target).values() if isinstance(target, type) else [target]:
+        for name, value in getattr(function, "__globals__", {}).items():
+            if isinstance(value, dict | list | set) and not name.startswith("__"):
+                function.__globals__[name] = copy.deepcopy(value)
+
+
 def survivors(exercise: Exercise, seed: str) -> tuple[list[Change], int]:
     """The mutants of the reference that pass all hidden cases of this seed, and the number of mutants."""
     hidden = exercise.hidden
@@ -206,9 +215,10 @@ def survivors(exercise: Exercise, seed: str) -> tuple[list[Change], int]:
     alive, count = [], 0
     for count, change in enumerate(mutants(solution_text(exercise), exercise.name), start=1):
         target = load_target(exercise, change.source, f"<mutant {count} of {exercise.key}>")
+        _have_own_data(target)
         for case, expected in zip(cases, due, strict=True):
             try:
-                with _watched(CASE_CPU_S):
+                with _watched(CASE_CPU_S), warnings.catch_warnings(action="ignore"):
                     answer = run_local(hidden, target, case, "<mutant>")
             except _Loops:
                 break

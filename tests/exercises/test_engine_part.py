@@ -24,6 +24,8 @@ UNSEEN = {
     # on the CPU T0 is float32
     "apply_rope": "de",
     "yarn_factor": "",
+    # T0 has no biases and is complete; memory is not looked at there
+    "merge_projections": "bcdef",
     # the engine's weights fit
     "load_state_dict": "de",
     # it asks for no impossible mask

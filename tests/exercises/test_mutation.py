@@ -29,6 +29,13 @@ EQUIVALENT = {
     "apply_rope": {"x.float() -> x"},
     # ln 1 is 0; torch has a pi of its own
     "yarn_factor": {"factor > 1 -> factor >= 1", "math -> torch"},
+    "merge_projections": {
+        # parts that do not fit together are beyond the contract
+        "raise ValueError(f'the parts of",
+        "error -> ",
+        # in an annotation
+        "torch -> ",
+    },
     "page_address": {
         # a list raises the same IndexError by itself
         "if logical >= len(block_table):",
