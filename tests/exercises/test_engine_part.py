@@ -24,6 +24,8 @@ UNSEEN = {
     # on the CPU T0 is float32
     "apply_rope": "de",
     "yarn_factor": "",
+    # the next norm adds the two, in whatever order
+    "residual_stream": "e",
     # T0 has no biases and is complete; memory is not looked at there
     "merge_projections": "bcdef",
     # the engine's weights fit

@@ -36,6 +36,8 @@ EQUIVALENT = {
         # in an annotation
         "torch -> ",
     },
+    # a sum has no order
+    "residual_stream": {"self.post_attention_layernorm.forward(x, residual) -> "},
     "page_address": {
         # a list raises the same IndexError by itself
         "if logical >= len(block_table):",
