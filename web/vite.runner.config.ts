@@ -3,13 +3,17 @@ import { defineConfig } from "vite";
 
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-// The runner alone as a module, for pages of tests and benchmarks; the site's pages have it in their own scripts.
+// Runner and service worker alone, for tests and benchmarks; the site has them among its own scripts.
 export default defineConfig({
   publicDir: false,
   logLevel: "error",
   build: {
     emptyOutDir: true,
     target: "es2022",
-    lib: { entry: at("src/runner/index.ts"), formats: ["es"], fileName: () => "runner.js" },
+    lib: {
+      entry: { runner: at("src/runner/index.ts"), sw: at("src/sw/sw.ts") },
+      formats: ["es"],
+      fileName: (_format, name) => `${name}.js`,
+    },
   },
 });

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.server
+import socket
 import threading
 from dataclasses import dataclass, field
 from functools import partial
@@ -49,15 +51,25 @@ class StaticSite:
     folder: Path
     isolated: bool = True
     requests: list[Request] = field(default_factory=list)
+    connections: set[socket.socket] = field(default_factory=set)
 
     def start(self) -> None:
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(_Handler, self))
+        self._server = _Server(("127.0.0.1", 0), partial(_Handler, self))
         self.url = f"http://127.0.0.1:{self._server.server_port}/"
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     def stop(self) -> None:
+        """Gone, with the connections that the browser keeps."""
         self._server.shutdown()
         self._server.server_close()
+        for connection in [*self.connections]:
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+
+
+class _Server(http.server.ThreadingHTTPServer):
+    request_queue_size = 64
+    daemon_threads = True
 
 
 class _Handler(http.server.SimpleHTTPRequestHandler):
@@ -66,6 +78,15 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
     def __init__(self, site: StaticSite, *args: Any) -> None:
         self.site = site
         super().__init__(*args, directory=str(site.folder))
+
+    def handle(self) -> None:
+        self.site.connections.add(self.connection)
+        try:
+            super().handle()
+        except ConnectionError:
+            pass
+        finally:
+            self.site.connections.discard(self.connection)
 
     def do_GET(self) -> None:
         self._note()
@@ -98,7 +119,8 @@ def page_policy() -> str:
     """The least that a page of the site has to allow for the runner."""
     return (
         f"default-src 'none'; script-src 'self' 'wasm-unsafe-eval' {frame_script_hash()}; "
-        "worker-src 'self' blob:; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        "worker-src 'self' blob:; connect-src 'self'; img-src data:; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     )
 
 

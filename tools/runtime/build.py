@@ -1,7 +1,6 @@
 """Assemble what Python in the tab needs into one folder: `python -m tools.runtime.build FOLDER`.
 
-Files carry their hash in their name; `manifest.json` names them with sizes and hashes. Where a part cannot be
-had, the manifest says so and the page tells the learner: the rest of the site works.
+Files carry their hash in their name; `manifest.json` names them with sizes and hashes.
 """
 
 from __future__ import annotations
@@ -43,6 +42,8 @@ def build(out: Path) -> None:
     """Make `out` anew; what has not changed since the last time is not made again.
 
     Raises:
+        Unavailable, NodeMissing: numpy for the tab cannot be fetched, there is no Node. Both say what to do;
+            the rest of the site works without.
         subprocess.CalledProcessError: npm or Vite failed; their own words stand on stderr.
     """
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -58,19 +59,14 @@ def build(out: Path) -> None:
 
 
 def _assembled(folder: Path) -> dict[str, Any]:
-    frame = {"script": frame_script_hash()}
-    try:
-        install_packages()
-        parts = _parts()
-    except (Unavailable, NodeMissing) as error:
-        print(f"runtime: Python in the tab is left out: {error}", file=sys.stderr, flush=True)
-        return {"frame": frame, "missing": str(error)}
+    install_packages()
+    parts = _parts()
     files = {name: _placed(folder, file_name, content) for name, (file_name, content) in parts.items()}
     model = []
     for name in MODEL_FILES:
         entry = _placed(folder, name, (MODEL / name).read_bytes())
         model.append({**entry, "path": f"{MODEL_FOLDER}/{name}"})
-    return {"frame": frame, "files": files, "model": model}
+    return {"frame": {"script": frame_script_hash()}, "files": files, "model": model}
 
 
 def _parts() -> dict[str, tuple[str, bytes]]:
@@ -124,5 +120,7 @@ def _integrity(content: bytes) -> str:
 if __name__ == "__main__":
     try:
         build(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build" / "site" / "assets" / "runtime")
+    except (Unavailable, NodeMissing) as error:
+        sys.exit(f"runtime: {error}")
     except subprocess.CalledProcessError as failed:
         sys.exit(f"runtime: {' '.join(map(str, failed.cmd[:3]))} failed; its message stands above")

@@ -32,14 +32,29 @@ def told(error: BaseException, filename: str = FILE) -> dict[str, Any]:
 
 def _words(error: BaseException, line: int | None) -> Mapping[str, str]:
     name = type(error).__name__[:100]
+    absent = _not_in_the_tab(error)
+    if absent is not None:
+        return both("verdict.sample_raised", line=line, message=absent) if line is not None else absent
     if line is None:
         what = both("verdict.error_somewhere", name=name)
-    elif isinstance(error, NotImplementedError):
+    elif isinstance(error, NotImplementedError) and _is_innermost(error):
         return both("verdict.error_unwritten", line=line)
     else:
         what = both("verdict.error_line", line=line, name=name)
     said = message_of(error)
     return both("verdict.error_said", error=what, said=said) if said else what
+
+
+def _not_in_the_tab(error: BaseException) -> dict[str, str] | None:
+    """The words of our torch for what only the real one has."""
+    zh, en = getattr(error, "zh", None), getattr(error, "en", None)
+    return {"zh": zh, "en": en} if type(zh) is type(en) is str else None
+
+
+def _is_innermost(error: BaseException) -> bool:
+    """Whether the learner's file raised it itself."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return bool(frames) and frames[-1].f_code.co_filename == FILE
 
 
 def message_of(error: BaseException) -> str:

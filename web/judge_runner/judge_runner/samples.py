@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from judge.i18n import both
 from judge.sample_words import message, titles
 from judge.sandbox.inside import samples
 from judge_runner import errors, interrupts, submission
@@ -61,7 +62,16 @@ def _shown(outcome: samples.Outcome, title: dict[str, str], seconds: float) -> d
         "assertion": outcome.assertion or None,
         "expected": outcome.expected or None,
         "got": outcome.got or None,
-        "message": message(outcome.raised_line, outcome.message) or None,
+        "message": _message(outcome) or None,
         "stdout": outcome.stdout,
         "seconds": seconds,
     }
+
+
+def _message(outcome: samples.Outcome) -> dict[str, str]:
+    """In the judge's words; what our torch says in both languages is told in each."""
+    name, _, said = outcome.message.partition(": ")
+    if name.startswith("NotInTab") and " / " in said:
+        en, _, zh = said.partition(" / ")
+        return both("verdict.sample_raised", line=outcome.raised_line or "?", message={"zh": zh, "en": en})
+    return message(outcome.raised_line, outcome.message)

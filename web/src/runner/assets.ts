@@ -8,8 +8,6 @@ export interface Asset {
 
 /** `manifest.json`, which tools/runtime/build.py writes. */
 export interface Manifest {
-  /** Why this site has no Python in the tab; the rest is absent then. */
-  missing?: string;
   files: Record<"worker" | "wasm" | "stdlib" | "numpy" | "engine", Asset>;
   model: (Asset & { path: string })[];
 }
@@ -21,9 +19,7 @@ export class AssetsMissing extends Error {
 export async function fetchManifest(base: string): Promise<Manifest> {
   const response = await fetch(new URL("manifest.json", base), { cache: "no-cache" });
   if (!response.ok) throw new AssetsMissing(`manifest.json: ${response.status}`);
-  const manifest = (await response.json()) as Manifest;
-  if (manifest.missing !== undefined) throw new AssetsMissing(manifest.missing);
-  return manifest;
+  return (await response.json()) as Manifest;
 }
 
 /** Fetch files at the same time; `onProgress` gets the bytes of all of them together. */

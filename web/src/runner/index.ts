@@ -246,7 +246,7 @@ class TabRunner implements Runner {
     if (lost.why === "flood") return { why: "output", bytes: MOST_OUTPUT };
     if (lost.why === "memory") return { why: "memory" };
     if (lost.why === "stopped" && this.why === "time") return { why: "time", seconds, line: null, hits: null };
-    return lost.why === "stopped" ? { why: "user" } : { why: "memory" };
+    return lost.why === "stopped" ? { why: "user" } : { why: "ended" };
   }
 
   private pass(event: { type: string; data: unknown }): void {

@@ -9,7 +9,7 @@ const PING_MS = 2000;
 const PONG_MS = 8000;
 
 /** Why a task got no report. */
-export type Lost = "stopped" | "flood" | "memory" | "fault";
+export type Lost = "stopped" | "flood" | "memory" | "ended";
 
 export interface TaskListener {
   /** Output, samples and tokens on their way. */
@@ -111,7 +111,7 @@ export class Session {
   /** Run a task; rejects with LostTask. One at a time. */
   run(task: Task, listener: TaskListener): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      if (this.closed !== null) return reject(new LostTask("fault", this.closed));
+      if (this.closed !== null) return reject(new LostTask("ended", this.closed));
       this.running = { task, resolve, reject, ...listener };
       this.frame?.send({ kind: "task", task });
     });
@@ -135,7 +135,7 @@ export class Session {
     clearInterval(this.pingTimer);
     clearTimeout(this.graceTimer);
     this.frame?.close();
-    this.lose("fault", why);
+    this.lose("ended", why);
     this.wakeAll();
   }
 
@@ -167,7 +167,7 @@ export class Session {
       case "broken":
         if (message.number === this.active) {
           this.active = -1;
-          this.lose(message.why === "error" ? "memory" : "flood", message.message);
+          this.lose(message.why === "error" ? "memory" : message.why === "form" ? "ended" : "flood", message.message);
         }
         break;
       case "refused":
@@ -199,7 +199,7 @@ export class Session {
         break;
       case "dead":
         if (number !== this.active) break;
-        if (state.ready) this.replace(/memory|out of bounds/i.test(message.message) ? "memory" : "fault");
+        if (state.ready) this.replace(/out of memory|allocation failed/i.test(message.message) ? "memory" : "ended");
         else this.close(message.message);
         break;
       case "end":
@@ -245,7 +245,7 @@ export class Session {
 
   private async until(holds: () => boolean): Promise<void> {
     while (!holds()) {
-      if (this.closed !== null) throw new LostTask("fault", this.closed);
+      if (this.closed !== null) throw new LostTask("ended", this.closed);
       await new Promise<void>((resolve) => this.waiting.push(resolve));
     }
   }

@@ -48,7 +48,9 @@ export type Stopped =
   | { why: "time"; seconds: number; line: number | null; hits: number | null }
   | { why: "user" }
   | { why: "output"; bytes: number }
-  | { why: "memory" };
+  | { why: "memory" }
+  /** Python itself is gone: `os._exit`, a crash, a recursion too deep for it, or messages that none of ours sends. */
+  | { why: "ended" };
 
 /** The file cannot be run at all. */
 export interface CannotRun {

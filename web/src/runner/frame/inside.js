@@ -4,7 +4,8 @@
 (() => {
   const MOST_TEXT = 4 * 2 ** 20; // of one message
   const MOST_BYTES = 48 * 2 ** 20; // between two tasks
-  const MOST_MESSAGES = 50000;
+  const MOST_MESSAGES = 10000;
+  const OURS = '{"type":"';
 
   let port, parts, active, spare;
   let count = 0;
@@ -35,7 +36,7 @@
   }
 
   function take(one, text) {
-    if (typeof text !== "string") return broken(one, "form", typeof text);
+    if (typeof text !== "string" || !text.startsWith(OURS)) return broken(one, "form", typeof text);
     one.bytes += text.length;
     one.messages += 1;
     if (text.length > MOST_TEXT || one.bytes > MOST_BYTES || one.messages > MOST_MESSAGES) {

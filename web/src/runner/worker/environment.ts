@@ -13,6 +13,11 @@ export function limitMemory(): void {
   };
 }
 
+/** A worker that learner code has closed looks like one that is busy; so it cannot be closed from inside. */
+export function stayOpen(): void {
+  delete (DedicatedWorkerGlobalScope.prototype as Partial<DedicatedWorkerGlobalScope>).close;
+}
+
 /**
  * Pyodide fetches its parts by address; here they are in memory already, and there is no network. The module of
  * WebAssembly comes compiled. Returns what puts everything back.

@@ -7,7 +7,7 @@
 import createPyodideModule from "pyodide/pyodide.asm.mjs";
 import { loadPyodide, type PyodideAPI } from "pyodide";
 import type { Boot, FromWorker, Load, Task, ToWorker } from "../wire";
-import { limitMemory, serveFromMemory } from "./environment";
+import { limitMemory, serveFromMemory, stayOpen } from "./environment";
 import { untar } from "./untar";
 
 const SITE_PACKAGES = "/lib/python3.14/site-packages";
@@ -31,6 +31,7 @@ function sayJson(type: string, id: string, json: string): void {
 
 async function boot(message: Boot): Promise<void> {
   limitMemory();
+  stayOpen();
   const restore = serveFromMemory(BASE, message.wasm, { "stdlib.zip": message.stdlib });
   try {
     python = await loadPyodide({

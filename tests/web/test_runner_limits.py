@@ -1,0 +1,134 @@
+"""Runs that do not end well: each is stopped and told, and the next run is as if nothing had been."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from runner_fixtures import runner, runner_site
+from runner_site import RunnerPage
+
+from judge.exercises import find
+
+__all__ = ["runner", "runner_site"]
+
+SWALLOWS = "while True:\n    try:\n        while True: pass\n    except BaseException: pass"
+
+ENDS = {
+    "loop": ("x = 0\nwhile True:\n    x += 1", {"why": "time", "seconds": 1}),
+    "loop that swallows everything": (SWALLOWS, {"why": "time", "seconds": 1, "line": None, "hits": None}),
+    "sleep": ("import time\ntime.sleep(60)", {"why": "time", "seconds": 1}),
+    "storm of exceptions": (
+        "def f(): raise ValueError\nwhile True:\n    try: f()\n    except ValueError: pass",
+        {"why": "time", "seconds": 1},
+    ),
+    "flood of output": ("for _ in range(100): print('x' * 100_000)", {"why": "output"}),
+    "output that swallows its end": (
+        "while True:\n    try: print('x' * 1000)\n    except BaseException: pass",
+        {"why": "time", "seconds": 1},
+    ),
+    "flood of messages": (
+        "import js\nwhile True: js.self.postMessage('{\"type\":\"' + 'x' * 100_000)",
+        {"why": "output"},
+    ),
+    "messages that are none": ("import js\njs.self.postMessage(js.ArrayBuffer.new(8))", {"why": "ended"}),
+    "memory": ("x = []\nwhile True: x.append(bytearray(50_000_000))", {"why": "memory"}),
+    "memory of numpy": (
+        "import numpy as np\nx = [np.ones(10_000_000) for _ in range(100)]",
+        {"why": "memory"},
+    ),
+    "exit of the process": ("import os\nos._exit(0)", {"why": "ended"}),
+    "recursion in C": ("x = []\nfor _ in range(200_000): x = [x]\nrepr(x)", {"why": "ended"}),
+    "wild pointer": ("import ctypes\nctypes.string_at(0xFFFF_FFF0)", {"why": "ended"}),
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_a_run_is_stopped_and_the_next_one_is_not(name: str, runner: RunnerPage) -> None:
+    code, due = ENDS[name]
+    report = runner.run(code, seconds=1 if due["why"] == "time" else 30)
+    stopped: dict[str, Any] = report["stopped"]
+    assert {key: stopped.get(key) for key in due} == due
+    assert len(report["stdout"]) <= 128 * 1024
+    assert runner.run("print('hi')\n1 + 1")["value"] == "2"
+
+
+@pytest.mark.parametrize(
+    ("code", "line", "words"),
+    [
+        ("def f(n): return f(n + 1)\nf(0)", 1, "RecursionError in line 1"),
+        ("\nraise SystemExit(3)", 2, "SystemExit in line 2 (3)"),
+        ("import threading\nthreading.Thread(target=print).start()", 2, "RuntimeError in line 2"),
+        ("1 / 0", 1, "ZeroDivisionError in line 1"),
+        ("input()", 1, "EOFError in line 1"),
+        ("import torch\ntorch.linalg.svd(torch.eye(2))", 2, "torch.linalg"),
+    ],
+)
+def test_an_exception_is_told_with_its_line(code: str, line: int, words: str, runner: RunnerPage) -> None:
+    error = runner.run(code)["error"]
+    assert error["line"] == line
+    assert words in error["message"]["en"]
+    assert error["message"]["zh"]
+
+
+def test_a_loop_is_interrupted_where_it_is(runner: RunnerPage) -> None:
+    """It ends by an interrupt, at once: the worker goes on, so nothing is loaded again."""
+    runner.run("1")
+    runner.events("state")
+    code = "def f():\n    n = 0\n    while True:\n        n += 1\nf()"
+    took = runner.page.evaluate(
+        """async (code) => {
+            const done = window.runner.run(code, { seconds: 60 });
+            await new Promise((resolve) => window.runner.listen({
+                onState: (state) => state.phase === "busy" && setTimeout(resolve, 300) }));
+            const start = performance.now();
+            window.runner.stop();
+            const report = await done;
+            return { seconds: (performance.now() - start) / 1000, report };
+        }""",
+        code,
+    )
+    assert took["report"]["stopped"] == {"why": "user"}
+    assert took["seconds"] < 1  # after which the worker would have been ended
+    assert [state["phase"] for state in runner.events("state")] == ["busy", "ready"]
+
+
+def test_a_spare_takes_over(runner: RunnerPage) -> None:
+    """The worker that does not end is ended; the next run waits for no new Python."""
+    runner.run("1")  # after which a spare is made
+    runner.page.wait_for_function("performance.now() > 0")
+    _until_spare_is_ready(runner)
+    runner.events("state")
+    runner.run(SWALLOWS, seconds=1)
+    phases = [state["phase"] for state in runner.events("state")]
+    assert phases[0] == "busy"
+    assert runner.run("2")["value"] == "2"
+
+
+def _until_spare_is_ready(runner: RunnerPage) -> None:
+    """Two workers are there, the second has answered: a module that only a started Python has."""
+    runner.page.wait_for_timeout(0)
+    deadline = 60
+    while len([one for one in runner.page.workers if one.url.startswith("blob:")]) < 2 and deadline:
+        runner.page.wait_for_timeout(250)
+        deadline -= 1
+
+
+def test_samples_that_do_not_end_are_told_up_to_there(runner: RunnerPage) -> None:
+    exercise = find("176")
+    code = "calls = 0\ndef page_address(block_table, position, block_size):\n    while True:\n        pass"
+    report = runner.samples(exercise, code, seconds=1)
+    assert report["stopped"]["why"] == "time"
+    assert report["stopped"]["line"] in (3, 4)
+    assert [result["ok"] for result in report["results"]] == [False]
+
+
+def test_a_second_task_is_refused_while_one_runs(runner: RunnerPage) -> None:
+    name = runner.page.evaluate(
+        """async () => {
+            const first = window.runner.run("sum(range(100))");
+            const second = await window.runner.run("2").catch((error) => error.name);
+            return [(await first).value, second];
+        }"""
+    )
+    assert name == ["4950", "RunnerBusy"]
