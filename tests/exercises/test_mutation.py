@@ -38,6 +38,8 @@ EQUIVALENT = {
     },
     # a sum has no order
     "residual_stream": {"self.post_attention_layernorm.forward(x, residual) -> "},
+    # both lists are equally long; a block holds at least 1 token
+    "kv_footprint": {"True -> False", "0 -> 1", "0 -> -1"},
     "page_address": {
         # a list raises the same IndexError by itself
         "if logical >= len(block_table):",
