@@ -102,6 +102,24 @@ def _torch_fa2(package: Any) -> _Kernel:
     def attend(
         q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, metadata: FAMetadata, scale: float
     ) -> torch.Tensor:
+        if q.is_cuda:
+            # What `varlen_attn` calls in the end. What it does around that for training takes the CPU longer
+            # than the GPU needs for a short prompt.
+            return torch.ops.aten._flash_attention_forward(
+                q,
+                k,
+                v,
+                metadata.cu_seqlens_q,
+                metadata.cu_seqlens_k,
+                metadata.max_seqlen_q,
+                metadata.max_seqlen_k,
+                0.0,  # dropout
+                True,  # causal
+                False,  # return_debug_mask
+                scale=scale,
+                window_size_left=-1,
+                window_size_right=0,
+            )[0]
         return varlen_attn(
             q,
             k,
@@ -162,6 +180,9 @@ class FlashAttentionBackend(BaseAttnBackend):
             )
         self.package, self._reads_pages, self._kernel = find_flash_attention()
         self.kv_cache = kv_cache
+        layers = range(kv_cache.num_layers)
+        self._k_slots = [kv_cache.k_cache(i).flatten(0, 1) for i in layers]  # [slots, kv_heads, head_dim]
+        self._v_slots = [kv_cache.v_cache(i).flatten(0, 1) for i in layers]
         self.page_table = page_table
         self.device = page_table.device
         self.page_size = kv_cache.k_cache(0).shape[1]
@@ -189,10 +210,11 @@ class FlashAttentionBackend(BaseAttnBackend):
     def attend(self, q: torch.Tensor, layer_id: int, batch: Batch) -> torch.Tensor:
         metadata = batch.attn_metadata
         assert isinstance(metadata, FAMetadata)
-        k, v = self.kv_cache.k_cache(layer_id), self.kv_cache.v_cache(layer_id)
-        if metadata.locations is not None:
-            k = k.flatten(0, 1).index_select(0, metadata.locations)
-            v = v.flatten(0, 1).index_select(0, metadata.locations)
+        if metadata.locations is None:
+            k, v = self.kv_cache.k_cache(layer_id), self.kv_cache.v_cache(layer_id)
+        else:
+            k = self._k_slots[layer_id].index_select(0, metadata.locations)
+            v = self._v_slots[layer_id].index_select(0, metadata.locations)
         return self._kernel(q, k, v, metadata, self.scale)
 
     def init_capture_graph(self, max_seq_len: int, bs_list: Sequence[int]) -> None:

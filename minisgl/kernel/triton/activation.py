@@ -9,7 +9,8 @@ import torch
 import triton
 import triton.language as tl
 
-from .common import has_pdl, release_next, wait_for_inputs
+from ...utils import cdiv
+from .common import has_pdl, next_power_of_2, release_next, wait_for_inputs
 
 
 @triton.jit
@@ -37,8 +38,8 @@ def silu_and_mul(x: torch.Tensor) -> torch.Tensor:
     out = x.new_empty(*x.shape[:-1], size)
     if out.numel() == 0:
         return out
-    block = min(triton.next_power_of_2(size), 1024)
+    block = min(next_power_of_2(size), 1024)
     pdl = has_pdl(x)
-    grid = (out.numel() // size, triton.cdiv(size, block))
+    grid = (out.numel() // size, cdiv(size, block))
     silu_and_mul_kernel[grid](x, out, size, BLOCK=block, PDL=pdl, num_warps=4, launch_pdl=pdl)
     return out

@@ -15,7 +15,8 @@ import torch
 import triton
 import triton.language as tl
 
-from .common import has_pdl, release_next, wait_for_inputs
+from ...utils import cdiv
+from .common import has_pdl, next_power_of_2, release_next, wait_for_inputs
 from .rope import rotated_heads
 
 MAX_PAIRS = 1 << 16  # of request and KV head, in one launch
@@ -42,24 +43,33 @@ def merge_splits(
     num_parts,
     GROUP: tl.constexpr,
     D: tl.constexpr,
-    SPLITS: tl.constexpr,
+    PARTS: tl.constexpr,
     BLOCK_GROUP: tl.constexpr,
     BLOCK_D: tl.constexpr,
 ):
-    """Weigh the splits' results [SPLITS, GROUP, D] by their log-sum-exps [SPLITS, GROUP], base 2."""
-    split, g = tl.arange(0, SPLITS)[:, None], tl.arange(0, BLOCK_GROUP)[None, :]
+    """Weigh the splits' results [splits, GROUP, D] by their log-sum-exps [splits, GROUP], base 2.
+
+    PARTS at a time: what a program holds in registers here, the kernels behind cannot have for their weights.
+    """
+    part, g = tl.arange(0, PARTS)[:, None], tl.arange(0, BLOCK_GROUP)[None, :]
     dim = tl.arange(0, BLOCK_D)[None, None, :]
-    exists = (split < num_parts) & (g < GROUP)
-    # `.cg`: other programs wrote these; a copy in this processor's own cache would be stale
-    lse = tl.load(part_lse + split * GROUP + g, mask=exists, other=float("-inf"), cache_modifier=".cg")
-    mask = exists[:, :, None] & (dim < D)
-    at = (split * GROUP + g)[:, :, None] * D + dim
-    values = tl.load(part_out + at, mask=mask, other=0.0, cache_modifier=".cg")
-    weights = tl.where(exists, tl.exp2(lse - tl.max(lse, axis=0)[None, :]), 0.0)
-    weights = weights / tl.sum(weights, axis=0)[None, :]
-    merged = tl.sum(values * weights[:, :, None], axis=0)
+    m = tl.full([BLOCK_GROUP], float("-inf"), tl.float32)
+    total = tl.zeros([BLOCK_GROUP], tl.float32)
+    merged = tl.zeros([BLOCK_GROUP, BLOCK_D], tl.float32)
+    for first in tl.range(0, num_parts, PARTS):
+        exists = (first + part < num_parts) & (g < GROUP)
+        at = (first + part) * GROUP + g
+        # `.cg`: other programs wrote these; a copy in this processor's own cache would be stale
+        lse = tl.load(part_lse + at, mask=exists, other=float("-inf"), cache_modifier=".cg")
+        mask = exists[:, :, None] & (dim < D)
+        values = tl.load(part_out + at[:, :, None] * D + dim, mask=mask, other=0.0, cache_modifier=".cg")
+        m_new = tl.maximum(m, tl.max(lse, axis=0))
+        keep, weights = tl.exp2(m - m_new), tl.where(exists, tl.exp2(lse - m_new[None, :]), 0.0)
+        merged = merged * keep[:, None] + tl.sum(values * weights[:, :, None], axis=0)
+        total = total * keep + tl.sum(weights, axis=0)
+        m = m_new
     g, dim = tl.arange(0, BLOCK_GROUP)[:, None], tl.arange(0, BLOCK_D)[None, :]
-    tl.store(out + g * D + dim, merged, mask=(g < GROUP) & (dim < D))
+    tl.store(out + g * D + dim, merged / total[:, None], mask=(g < GROUP) & (dim < D))
 
 
 @triton.jit
@@ -102,6 +112,7 @@ def decode_attention_kernel(
     BLOCK_D: tl.constexpr,
     BLOCK_N: tl.constexpr,
     SPLITS: tl.constexpr,
+    PARTS: tl.constexpr,
     STAGES: tl.constexpr,
     PDL: tl.constexpr,
 ):
@@ -198,7 +209,7 @@ def decode_attention_kernel(
     if tl.atomic_add(arrivals + pair, 1, sem="acq_rel") == num_parts - 1:
         # The last to arrive merges, which spares a launch, and leaves the counter as it found it.
         tl.store(arrivals + pair, 0)
-        merge_splits(part_out, part_lse, out + head * D, num_parts, GROUP, D, SPLITS, BLOCK_GROUP, BLOCK_D)
+        merge_splits(part_out, part_lse, out + head * D, num_parts, GROUP, D, PARTS, BLOCK_GROUP, BLOCK_D)
 
 
 @functools.cache
@@ -214,13 +225,16 @@ def _processors(device: torch.device) -> int:
     return torch.cuda.get_device_properties(device).multi_processor_count
 
 
-def choose_config(batch: int, num_kv_heads: int, group: int, processors: int) -> DecodeConfig:
+def choose_config(batch: int, num_kv_heads: int, group: int, fused: bool, processors: int) -> DecodeConfig:
     """Enough programs to fill the GPU, from what a captured graph knows: the lengths are not among it."""
-    splits = triton.next_power_of_2(triton.cdiv(2 * processors, batch * num_kv_heads))
-    if splits >= 8:  # few programs, each of one block or two: what counts is when the first one comes
-        most = max(64 // triton.next_power_of_2(group), 8)  # of what the last program must merge
-        return DecodeConfig(block=32, splits=min(splits, most), min_chunk=32, stages=1)
-    return DecodeConfig(min_chunk=256 if splits == 1 else 128)
+    splits = next_power_of_2(cdiv(2 * processors, batch * num_kv_heads))
+    if splits < 8:
+        return DecodeConfig(min_chunk=256 if splits == 1 else 128)
+    # Few programs, each of one block or two: what counts is when the first one comes.
+    if not fused or group > 16:
+        return DecodeConfig(block=32, splits=min(splits, 32), min_chunk=32, stages=1)
+    # A single warp has nobody to wait for, and leaves room for the kernels behind to hold their weights in.
+    return DecodeConfig(block=16, splits=min(splits, 64), min_chunk=16, warps=1, stages=1)
 
 
 def _launch(
@@ -246,7 +260,7 @@ def _launch(
     if batch == 0:
         return out
     assert batch * num_kv_heads <= MAX_PAIRS
-    config = config or choose_config(batch, num_kv_heads, group, _processors(device))
+    config = config or choose_config(batch, num_kv_heads, group, cos_sin is not None, _processors(device))
     parts = (batch, num_kv_heads, config.splits, group)
     pdl = has_pdl(q_or_qkv)
     decode_attention_kernel[(num_kv_heads, config.splits, batch)](
@@ -271,11 +285,12 @@ def _launch(
         GROUP=group,
         D=size,
         FUSED=cos_sin is not None,
-        BLOCK_GROUP=triton.next_power_of_2(group),
-        BLOCK_G=max(triton.next_power_of_2(group), 16),  # the least rows of a tensor core's product
-        BLOCK_D=max(triton.next_power_of_2(size), 16),
+        BLOCK_GROUP=next_power_of_2(group),
+        BLOCK_G=max(next_power_of_2(group), 16),  # the least rows of a tensor core's product
+        BLOCK_D=max(next_power_of_2(size), 16),
         BLOCK_N=config.block,
         SPLITS=config.splits,
+        PARTS=max(min(config.splits, 32 // next_power_of_2(group)), 1),
         STAGES=config.stages,
         PDL=pdl,
         num_warps=config.warps,

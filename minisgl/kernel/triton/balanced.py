@@ -17,7 +17,7 @@ import triton
 import triton.language as tl
 
 from . import attention
-from .common import has_pdl, prefetch_lines, release_next, wait_for_inputs
+from .common import has_pdl, next_power_of_2, prefetch_lines, release_next, wait_for_inputs
 
 _MIN_PAIRS = 64  # of request and KV head; with fewer, what counts is how soon the first block comes
 
@@ -241,10 +241,10 @@ def decode_attention(
         HKV=num_kv_heads,
         GROUP=group,
         D=size,
-        BLOCK_G=max(triton.next_power_of_2(group), 16),  # the least rows of a tensor core's product
-        BLOCK_D=max(triton.next_power_of_2(size), 16),
+        BLOCK_G=max(next_power_of_2(group), 16),  # the least rows of a tensor core's product
+        BLOCK_D=max(next_power_of_2(size), 16),
         BLOCK_N=config.block,
-        BLOCK_B=max(triton.next_power_of_2(batch), 128),
+        BLOCK_B=max(next_power_of_2(batch), 128),
         SHARES=shares,
         STAGES=config.stages,
         PDL=pdl,

@@ -15,6 +15,7 @@ import triton
 import triton.language as tl
 
 from ...utils import cdiv
+from .common import next_power_of_2
 
 _MANY_PROGRAMS = 264  # two for each processor of an H100 or H200
 
@@ -200,8 +201,8 @@ def topk_softmax(logits: torch.Tensor, top_k: int, renormalize: bool) -> tuple[t
         num_experts,
         TOP_K=top_k,
         RENORMALIZE=renormalize,
-        BLOCK_E=triton.next_power_of_2(num_experts),
-        BLOCK_K=triton.next_power_of_2(top_k),
+        BLOCK_E=next_power_of_2(num_experts),
+        BLOCK_K=next_power_of_2(top_k),
         num_warps=1,
     )
     return weights, ids
@@ -230,7 +231,7 @@ def align_blocks(
         num_pairs,
         num_experts,
         BLOCK_SIZE=block_size,
-        BINS=triton.next_power_of_2(num_experts + 1),
+        BINS=next_power_of_2(num_experts + 1),
         CHUNK=1024,
         num_warps=4,
     )

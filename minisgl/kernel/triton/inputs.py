@@ -10,6 +10,8 @@ import torch
 import triton
 import triton.language as tl
 
+from ...utils import cdiv
+
 
 @triton.jit(do_not_specialize=["n"])  # a batch of another size must not wait for a compiler
 def decode_inputs_kernel(indices, page_table, out, n, table_width, BLOCK: tl.constexpr):
@@ -28,7 +30,7 @@ def decode_inputs(indices: torch.Tensor, page_table: torch.Tensor) -> torch.Tens
     n = indices.shape[1]
     out = torch.empty(4, n, dtype=torch.int32, device=indices.device)
     if n:
-        decode_inputs_kernel[(triton.cdiv(n, 256),)](
+        decode_inputs_kernel[(cdiv(n, 256),)](
             indices, page_table, out, n, page_table.stride(0), BLOCK=256, num_warps=2
         )
     return out

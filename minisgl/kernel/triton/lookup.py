@@ -9,7 +9,8 @@ import torch
 import triton
 import triton.language as tl
 
-from .common import has_pdl, release_next, wait_for_inputs
+from ...utils import cdiv
+from .common import has_pdl, next_power_of_2, release_next, wait_for_inputs
 
 
 @triton.jit(do_not_specialize_on_alignment=["ids"])
@@ -30,8 +31,8 @@ def indexing(weights: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
     out = weights.new_empty(len(ids), size)
     if out.numel() == 0:
         return out
-    block = min(triton.next_power_of_2(size), 1024)
+    block = min(next_power_of_2(size), 1024)
     pdl = has_pdl(weights)
-    grid = (len(ids), triton.cdiv(size, block))
+    grid = (len(ids), cdiv(size, block))
     indexing_kernel[grid](weights, ids, out, size, BLOCK=block, PDL=pdl, launch_pdl=pdl)
     return out

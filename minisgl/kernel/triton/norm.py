@@ -9,7 +9,7 @@ import torch
 import triton
 import triton.language as tl
 
-from .common import has_pdl, release_next, wait_for_inputs, warps_for
+from .common import has_pdl, next_power_of_2, release_next, wait_for_inputs, warps_for
 
 
 @triton.jit
@@ -53,7 +53,7 @@ def rms_norm(x: torch.Tensor, weight: torch.Tensor, eps: float) -> torch.Tensor:
     if x.numel() == 0:
         return out
     size, pdl = x.shape[-1], has_pdl(x)
-    block = triton.next_power_of_2(size)
+    block = next_power_of_2(size)
     rms_norm_kernel[(x.numel() // size,)](
         x, weight, out, size, eps, BLOCK=block, PDL=pdl, num_warps=warps_for(block), launch_pdl=pdl
     )
@@ -68,7 +68,7 @@ def fused_add_rms_norm(
     if x.numel() == 0:
         return out, total
     size, pdl = x.shape[-1], has_pdl(x)
-    block = triton.next_power_of_2(size)
+    block = next_power_of_2(size)
     add_rms_norm_kernel[(x.numel() // size,)](
         x,
         residual,

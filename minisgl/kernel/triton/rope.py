@@ -10,7 +10,7 @@ import torch
 import triton
 import triton.language as tl
 
-from .common import has_pdl, release_next, wait_for_inputs, warps_for
+from .common import has_pdl, next_power_of_2, release_next, wait_for_inputs, warps_for
 
 
 @triton.jit
@@ -117,7 +117,7 @@ def apply_rope(x: torch.Tensor, positions: torch.Tensor, cos_sin: torch.Tensor) 
     if x.numel() == 0:
         return out
     n, heads, size = x.shape
-    block_h, block_d = triton.next_power_of_2(heads), triton.next_power_of_2(size)
+    block_h, block_d = next_power_of_2(heads), next_power_of_2(size)
     pdl = has_pdl(x)
     rope_kernel[(n,)](
         x,
@@ -154,7 +154,7 @@ def qk_norm_rope_store(
     q = qkv.new_empty(len(qkv), num_qo_heads, size)
     if len(qkv) == 0:
         return q
-    block_q, block_d = triton.next_power_of_2(num_qo_heads), triton.next_power_of_2(size)
+    block_q, block_d = next_power_of_2(num_qo_heads), next_power_of_2(size)
     pdl = has_pdl(qkv)
     qk_norm_rope_store_kernel[(len(qkv), 2)](
         qkv,
@@ -171,7 +171,7 @@ def qk_norm_rope_store(
         HKV=num_kv_heads,
         D=size,
         BLOCK_Q=block_q,
-        BLOCK_KV=triton.next_power_of_2(num_kv_heads),
+        BLOCK_KV=next_power_of_2(num_kv_heads),
         BLOCK_D=block_d,
         PDL=pdl,
         num_warps=warps_for(block_q * block_d),

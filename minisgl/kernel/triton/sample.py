@@ -10,8 +10,9 @@ import torch
 import triton
 import triton.language as tl
 
+from ...utils import cdiv
 from ..reference import NO_TOKEN
-from .common import has_pdl, release_next, wait_for_inputs
+from .common import has_pdl, next_power_of_2, release_next, wait_for_inputs
 
 _BLOCK = 4096
 
@@ -103,8 +104,8 @@ def sample_tokens(logits: torch.Tensor, temperatures: torch.Tensor, uniforms: to
     out = torch.empty(n, dtype=torch.int32, device=logits.device)
     if n == 0:
         return out
-    block = min(triton.next_power_of_2(vocab), _BLOCK)
-    blocks = triton.cdiv(vocab, block)
+    block = min(next_power_of_2(vocab), _BLOCK)
+    blocks = cdiv(vocab, block)
     block_max, block_sum = torch.empty(2, n, blocks, dtype=torch.float32, device=logits.device)
     block_argmax = torch.empty(n, blocks, dtype=torch.int32, device=logits.device)
     pdl = has_pdl(logits)
@@ -132,7 +133,7 @@ def sample_tokens(logits: torch.Tensor, temperatures: torch.Tensor, uniforms: to
         vocab,
         blocks,
         BLOCK=block,
-        BLOCK_J=triton.next_power_of_2(blocks),
+        BLOCK_J=next_power_of_2(blocks),
         NO_TOKEN=NO_TOKEN,
         PDL=pdl,
         num_warps=8,

@@ -9,6 +9,8 @@ import torch
 import triton
 import triton.language as tl
 
+from .common import next_power_of_2
+
 
 @triton.jit(do_not_specialize_on_alignment=["loc"])
 def store_kernel(k, v, loc, k_cache, v_cache, row, BLOCK: tl.constexpr):
@@ -31,5 +33,5 @@ def store_cache(
     assert k_cache.is_contiguous() and v_cache.is_contiguous()
     k, v = k.contiguous(), v.contiguous()
     row = k[0].numel()
-    block = min(triton.next_power_of_2(row), 1024)
+    block = min(next_power_of_2(row), 1024)
     store_kernel[(len(k),)](k, v, loc, k_cache, v_cache, row, BLOCK=block)

@@ -10,6 +10,7 @@ import torch
 import triton
 import triton.language as tl
 
+from ...utils import cdiv
 from .common import has_pdl, release_next, wait_for_inputs
 
 # splitmix64, as in engine/sample.py
@@ -56,7 +57,7 @@ def gather_sampling(
     if n == 0:
         return out, uniforms
     pdl = has_pdl(rows)
-    gather_sampling_kernel[(triton.cdiv(n, _BLOCK),)](
+    gather_sampling_kernel[(cdiv(n, _BLOCK),)](
         temperatures,
         states,
         rows,

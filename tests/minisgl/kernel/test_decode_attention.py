@@ -130,6 +130,17 @@ def test_a_second_launch_finds_the_counters_at_zero(device: torch.device) -> Non
     assert torch.equal(first, second), "merging in another order than the splits' would show in the bits"
 
 
+@pytest.mark.parametrize("group", [3])
+def test_more_parts_than_are_merged_at_a_time(device: torch.device, group: int) -> None:
+    """64 parts of one request, of one, and of a few."""
+    torch.manual_seed(0)
+    pool = Pool([64 * 16 - 5, 16, 16 * 13 + 1], 1, 16, torch.float32, device)
+    q = torch.randn(3, group, 16, device=device)
+    arguments = (q, *pool.kv, *pool.index, 0.25)
+    config = DecodeConfig(block=16, splits=64, min_chunk=16, warps=1, stages=1)
+    close(attention.decode_attention(*arguments, config=config), reference.decode_attention(*arguments))
+
+
 def test_scores_that_overflow_without_the_maximum(device: torch.device) -> None:
     torch.manual_seed(0)
     pool = Pool([40], 1, 16, torch.float32, device)
@@ -142,8 +153,9 @@ def test_scores_that_overflow_without_the_maximum(device: torch.device) -> None:
 @pytest.mark.parametrize("batch", [1, 2, 4, 16, 64, 256, 1000])
 @pytest.mark.parametrize("heads", [1, 8])
 @pytest.mark.parametrize("group", [1, 2, 7, 64])
-def test_chosen_configurations_are_launchable(batch: int, heads: int, group: int) -> None:
-    config = choose_config(batch, heads, group, 132)
+@pytest.mark.parametrize("fused", [True, False])
+def test_chosen_configurations_are_launchable(batch: int, heads: int, group: int, fused: bool) -> None:
+    config = choose_config(batch, heads, group, fused, 132)
     for value in (config.block, config.splits, config.warps):
         assert value & (value - 1) == 0
     assert config.block >= 16 and config.splits <= 64
