@@ -185,8 +185,8 @@ def profile(llm: TimedLLM, report: Report, batch: int, context: int, steps: int 
     graph = graph_us(llm, batch)
     print(
         f"decode step, batch {batch}, context {context}: {wall:.0f} us on the clock, {graph:.0f} us the graph"
-        f" alone; under the profiler {span:.0f} us, of which {busy / count:.0f} us with a kernel; kernels add up"
-        f" to {total:.0f} us"
+        f" alone; under the profiler {span:.0f} us, {busy / count:.0f} us with a kernel; kernels add up to"
+        f" {total:.0f} us"
     )
     table = sorted(sums.items(), key=lambda item: -item[1][0])
     for name, (us, calls) in table[:16]:

@@ -102,24 +102,6 @@ def _torch_fa2(package: Any) -> _Kernel:
     def attend(
         q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, metadata: FAMetadata, scale: float
     ) -> torch.Tensor:
-        if q.is_cuda:
-            # What `varlen_attn` calls in the end. What it does around that for training takes the CPU longer
-            # than the GPU needs for a short prompt.
-            return torch.ops.aten._flash_attention_forward(
-                q,
-                k,
-                v,
-                metadata.cu_seqlens_q,
-                metadata.cu_seqlens_k,
-                metadata.max_seqlen_q,
-                metadata.max_seqlen_k,
-                0.0,  # dropout
-                True,  # causal
-                False,  # return_debug_mask
-                scale=scale,
-                window_size_left=-1,
-                window_size_right=0,
-            )[0]
         return varlen_attn(
             q,
             k,

@@ -234,7 +234,7 @@ def choose_config(batch: int, num_kv_heads: int, group: int, fused: bool, proces
     if not fused or group > 16:
         return DecodeConfig(block=32, splits=min(splits, 32), min_chunk=32, stages=1)
     # A single warp has nobody to wait for, and leaves room for the kernels behind to hold their weights in.
-    return DecodeConfig(block=16, splits=min(splits, 64), min_chunk=16, warps=1, stages=1)
+    return DecodeConfig(block=16, splits=min(max(splits, 32), 64), min_chunk=16, warps=1, stages=1)
 
 
 def _launch(

@@ -27,10 +27,10 @@ class BalancedConfig:
     """How the work is cut. All give the same result, up to rounding."""
 
     block: int = 64  # keys a program takes at a time
-    programs: int = 3  # most on each of the GPU's processors
+    programs: int = 4  # most on each of the GPU's processors
     min_blocks: int = 4  # fewest blocks that are worth a program of their own
-    warps: int = 4
-    stages: int = 3  # one more than blocks in flight
+    warps: int = 2
+    stages: int = 2  # one more than blocks in flight
 
 
 @triton.jit

@@ -134,13 +134,13 @@ def choose_config(tokens: int, in_size: int, gated: bool) -> VectorConfig:
     decides how early the kernels behind it can ask for their matrices.
     """
     block_k = next_power_of_2(in_size)
-    if tokens > 1:
-        return VectorConfig(warps=2) if gated and tokens == 2 else VectorConfig()
     if gated:
         return VectorConfig(tile=2 * block_k, warps=min(max(block_k // 1024, 1), 16))
     if block_k <= 1024:
         return VectorConfig(tile=4096, warps=1)
-    return VectorConfig(tile=2 * block_k, warps=min(block_k // 512, 16))
+    if tokens == 1:
+        return VectorConfig(tile=2 * block_k, warps=min(block_k // 512, 16))
+    return VectorConfig(tile=4 * block_k, warps=min(block_k // 1024, 16))
 
 
 def norm_linear(
