@@ -5,12 +5,12 @@ BIN := .venv/bin
 PORT ?= 8000
 
 .DEFAULT_GOAL := run
-.PHONY: setup lab-setup run test test-slow lint book notebooks lab nbgrader bench model-smol clean
+.PHONY: setup lab-setup run site test test-slow lint book notebooks lab nbgrader bench model-smol clean
 
 setup:
 	@$(PYTHON) tools/setup_env.py --torch $(TORCH)
 
-run: setup book
+run: setup site
 	@$(BIN)/python -m judge.service serve --port $(PORT) --accept-weak-isolation
 
 test: lab-setup
@@ -26,6 +26,9 @@ lint: setup
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 	@$(BIN)/mypy && $(BIN)/mypy practice/judge.py
+
+site: setup
+	@$(BIN)/python -m tools.site.build
 
 book: setup
 	@$(BIN)/python -m tools.book.build

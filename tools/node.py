@@ -120,8 +120,8 @@ def main() -> int:
         return 1
     except subprocess.CalledProcessError:
         print(
-            "node: npm could not install web/package-lock.json (its message stands above). It follows your npm "
-            "settings (registry, proxy); run the command again when that is mended.",
+            "node: npm could not install web/package-lock.json (its message stands above). It follows your "
+            "npm settings (registry, proxy); run the command again when that is mended.",
             file=sys.stderr,
         )
         return 1

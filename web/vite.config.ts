@@ -1,7 +1,12 @@
+import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vite";
 
-const entry = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+const APP = ["site", "exercise", "map", "inline", "playground", "cards", "progress"];
+const input = Object.fromEntries(APP.map((name) => [name, source(`src/app/${name}.ts`)]));
+const worker = source("src/sw/sw.ts");
+if (existsSync(worker)) input.sw = worker;
 
 // Entries keep their names, so that pages built elsewhere (the book's) can name them; the rest has hashes.
 export default defineConfig({
@@ -11,9 +16,11 @@ export default defineConfig({
     outDir: "../build/app",
     emptyOutDir: true,
     target: "es2022",
+    manifest: true,
+    modulePreload: { polyfill: false },
     sourcemap: false,
     rollupOptions: {
-      input: { site: entry("src/app/site.ts"), exercise: entry("src/app/exercise.ts") },
+      input,
       output: {
         entryFileNames: "[name].js",
         chunkFileNames: "chunks/[name]-[hash].js",

@@ -41,6 +41,9 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NAME",
         help="a further name that requests may address",
     )
+    serve.add_argument(
+        "--site", type=_folder, help="what `make site` built (default build/site, or MINISGL_SITE)"
+    )
     serve.set_defaults(run=_serve)
 
     worker = commands.add_parser("worker", help="judge what is in the queue")

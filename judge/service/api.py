@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import sqlite3
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -181,7 +182,11 @@ def exercises(service: Here, user: User) -> dict[str, Any]:
     return {
         "exercises": [
             catalog.brief(one, standing.get(one.id, "untouched")) for one in catalog.exercises.values()
-        ]
+        ],
+        "judge": {
+            "python": ".".join(platform.python_version_tuple()[:2]),
+            "isolation": service.store.isolation(service.settings.worker_fresh_s),
+        },
     }
 
 

@@ -1,15 +1,13 @@
-"""The web application: API, pages, static files and health, behind the guard."""
+"""The web application: API, the built site and health, behind the guard."""
 
 from __future__ import annotations
 
 import mimetypes
 from collections.abc import Mapping
-from pathlib import Path
 
 from fastapi import FastAPI
 from fastapi.responses import JSONResponse, PlainTextResponse
 from sqlalchemy.exc import SQLAlchemyError
-from starlette.staticfiles import StaticFiles
 
 from judge.exercises import Exercise
 from judge.service import api, errors, pages
@@ -20,12 +18,13 @@ from judge.service.settings import Settings
 from judge.service.sse import Streams
 from judge.service.store import Store
 
-STATIC = Path(__file__).parent / "static"
 _ESCAPED = 6
 """A character of the source takes at most six in JSON (a control character as \\u0000)."""
 
 mimetypes.add_type("font/woff2", ".woff2")
 mimetypes.add_type("text/javascript", ".js")
+mimetypes.add_type("text/javascript", ".mjs")
+mimetypes.add_type("application/wasm", ".wasm")
 
 
 def create_app(settings: Settings, store: Store, exercises: Mapping[int, Exercise]) -> FastAPI:
@@ -50,12 +49,7 @@ def create_app(settings: Settings, store: Store, exercises: Mapping[int, Exercis
     errors.install(app, pages.missing_page, pages.fault_page)
     _add_health(app, store, settings.worker_fresh_s)
     app.include_router(api.router)
-    app.include_router(pages.router)
-    app.mount("/static", StaticFiles(directory=STATIC), name="static")
-    # What the book's pages load from the site around them.
-    app.mount(
-        "/assets", StaticFiles(directory=settings.book.parent / "assets", check_dir=False), name="assets"
-    )
+    app.include_router(pages.router)  # last: it answers for every address
     app.add_middleware(
         Guard,
         host_names=settings.host_names,

@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from judge.service import log
 from judge.service.errors import ApiError, refuse
+from judge.service.headers import SiteHeaders
 
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 _DRAINED_BYTES = 16 * 2**20
@@ -25,31 +26,20 @@ _DRAINED_S = 5.0
 """So much of a body that is too large is read and thrown away: who still sends does not read the answer."""
 _HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+))(?::[0-9]{1,5})?")
 
-PAGE_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
-    "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-)
-# The book's search runs a WebAssembly module in a worker.
-BOOK_POLICY = (
-    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data: blob:; "
-    "font-src 'self'; connect-src 'self'; frame-src 'self'; worker-src 'self'; manifest-src 'self'; "
-    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-)
-_HEADERS = {
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "same-origin",
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "permissions-policy": "camera=(), microphone=(), geolocation=(), interest-cohort=()",
-    "x-frame-options": "DENY",
-}
-
 
 class Guard:
     """Host, origin, body size and security headers, in this order."""
 
-    def __init__(self, app: ASGIApp, *, host_names: frozenset[str], most_bytes: int, body_s: float) -> None:
-        self._app, self._host_names = app, host_names
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        headers: SiteHeaders,
+        host_names: frozenset[str],
+        most_bytes: int,
+        body_s: float,
+    ) -> None:
+        self._app, self._headers, self._host_names = app, headers, host_names
         self._most_bytes, self._body_s = most_bytes, body_s
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -57,7 +47,7 @@ class Guard:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        answer = _with_headers(scope["path"], send)
+        answer = _with_headers(self._headers.of(scope["path"]), send)
         try:
             self._check(scope, headers)
             if scope["method"] not in _SAFE_METHODS:
@@ -147,25 +137,15 @@ def _host_name(host: str) -> str:
     return (found[1] or found[2]).lower() if found else ""
 
 
-def _caching(path: str) -> str:
-    """Answers of the API are never kept, fonts are; the rest is asked for anew, so updates show at once."""
-    if path.startswith("/api/"):
-        return "no-store"
-    return "public, max-age=604800" if path.startswith("/static/fonts/") else "no-cache"
-
-
-def _with_headers(path: str, send: Send) -> Callable[[Message], Awaitable[None]]:
-    policy = BOOK_POLICY if path.startswith("/book/") else PAGE_POLICY
+def _with_headers(own: dict[str, str], send: Send) -> Callable[[Message], Awaitable[None]]:
     request_id = uuid.uuid4().hex[:12]
 
     async def answer(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(raw=message["headers"])
-            for name, value in _HEADERS.items():
+            for name, value in own.items():
                 headers.setdefault(name, value)
-            headers.setdefault("content-security-policy", policy)
             headers.setdefault("x-request-id", request_id)
-            headers.setdefault("cache-control", _caching(path))
             message["headers"] = headers.raw
         await send(message)
 
@@ -194,6 +174,6 @@ class AccessLog:
         try:
             await self._app(scope, receive, noted)
         finally:
-            if not scope["path"].startswith(("/static/", "/healthz", "/readyz")):
+            if not scope["path"].startswith(("/assets/", "/healthz", "/readyz")):
                 took = round((clock() - began) * 1000, 1)
                 log.event("request", method=scope["method"], path=scope["path"][:200], status=status, ms=took)

@@ -86,8 +86,16 @@ class ExerciseOut(ExerciseBrief):
     starter: str
 
 
+class Judge(BaseModel):
+    """What the pages say of this judge."""
+
+    python: str = Field(description="Python that submissions run on", examples=["3.11"])
+    isolation: str | None = Field(description="How workers isolate; null while none is alive")
+
+
 class ExerciseList(BaseModel):
     exercises: list[ExerciseBrief]
+    judge: Judge
 
 
 class SolutionOut(BaseModel):

@@ -21,7 +21,8 @@ class Settings:
     """Folder of the database, the queue and the server's key; git ignores it."""
     database_url: str = ""
     """SQLAlchemy URL; empty means SQLite in `var`."""
-    book: Path = ROOT / "build" / "site" / "book"
+    site: Path = ROOT / "build" / "site"
+    """What `make site` built."""
     host: str = "127.0.0.1"
     port: int = 8000
     allowed_hosts: tuple[str, ...] = ()
@@ -54,9 +55,10 @@ class Settings:
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Settings:
-        """Defaults, with `MINISGL_VAR` and `MINISGL_DATABASE_URL` applied."""
+        """Defaults, with `MINISGL_VAR`, `MINISGL_SITE` and `MINISGL_DATABASE_URL` applied."""
         var = Path(environ.get("MINISGL_VAR") or cls.var).resolve()
-        return cls(var=var, database_url=environ.get("MINISGL_DATABASE_URL", ""))
+        site = Path(environ.get("MINISGL_SITE") or cls.site).resolve()
+        return cls(var=var, database_url=environ.get("MINISGL_DATABASE_URL", ""), site=site)
 
     @property
     def database(self) -> str:

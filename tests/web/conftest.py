@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import signal
 import socket
@@ -35,6 +36,8 @@ sys.path.insert(0, str(SCRIPTED))
 from course import make_course  # noqa: E402
 from running import Running, quick, start  # noqa: E402
 
+from tools.site.build import build  # noqa: E402
+
 
 class Site:
     """A service in a process of its own, on a free port."""
@@ -66,31 +69,49 @@ class Site:
 
 
 @pytest.fixture(scope="session")
-def judge_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def course_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The whole site of the course, as `make site` builds it; parts that are built already are taken over."""
+    folder = tmp_path_factory.mktemp("site") / "site"
+    build(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def plain_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site of the two exercises of the scripted judge: pages and app, no book, no Python in the tab."""
+    folder = tmp_path_factory.mktemp("plain")
+    build(folder / "site", course=make_course(folder / "course"), parts=())
+    return folder / "site"
+
+
+@pytest.fixture(scope="session")
+def judge_site(course_site: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """The service as `make run` starts it."""
     folder = tmp_path_factory.mktemp("judge")
     command = [sys.executable, "-m", "judge.service", "serve", "--port", "PORT", "--accept-weak-isolation"]
-    site = Site([*command, "--var", str(folder / "var")], folder)
+    site = Site([*command, "--var", str(folder / "var"), "--site", str(course_site)], folder)
     yield site
     site.stop()
 
 
 @pytest.fixture
-def serving_site(tmp_path: Path) -> Iterator[Site]:
+def serving_site(plain_site: Path, tmp_path: Path) -> Iterator[Site]:
     """`serve` in a process of its own, with a judge that does what the submitted text says."""
     make_course(tmp_path / "course")
     command = [sys.executable, str(SCRIPTED / "scripted_service.py"), "serve", str(tmp_path / "course")]
     path = os.pathsep.join([str(ROOT), str(SCRIPTED)])
-    site = Site([*command, str(tmp_path / "var"), "PORT", "strong"], tmp_path, PYTHONPATH=path)
+    environ = {"PYTHONPATH": path, "MINISGL_SITE": str(plain_site)}
+    site = Site([*command, str(tmp_path / "var"), "PORT", "strong"], tmp_path, **environ)
     yield site
     (tmp_path / "go").touch()
     site.stop()
 
 
 @pytest.fixture
-def scripted_site(tmp_path: Path) -> Iterator[Running]:
+def scripted_site(plain_site: Path, tmp_path: Path) -> Iterator[Running]:
     """The same in this process; its exercises are 176 and 192."""
-    site = start(quick(tmp_path), make_course(tmp_path / "course"), tmp_path)
+    settings = dataclasses.replace(quick(tmp_path), site=plain_site)
+    site = start(settings, make_course(tmp_path / "course"), tmp_path)
     site.start_worker()
     yield site
     (tmp_path / "go").touch()
@@ -134,13 +155,41 @@ class Watched:
 
     def open(self, url: str) -> Page:
         self.page.goto(url)
+        if "/exercises/" in url and url.rstrip("/")[-1].isdigit():
+            self.page.wait_for_selector("#code .cm-content")
         return self.page
+
+    def write(self, code: str, *, at: str = "#code") -> None:
+        """Replace what is in the editor by pasting `code`."""
+        content = self.page.locator(f"{at} .cm-content")
+        content.focus()
+        self.page.keyboard.press("Control+a")
+        if code == "":
+            self.page.keyboard.press("Delete")
+            return
+        content.evaluate(
+            """(content, text) => {
+              const clipboardData = new DataTransfer();
+              clipboardData.setData("text/plain", text);
+              const how = { clipboardData, bubbles: true, cancelable: true };
+              content.dispatchEvent(new ClipboardEvent("paste", how));
+            }""",
+            code,
+        )
+
+    def code(self, *, at: str = "#code") -> str:
+        """What is in the editor."""
+        self.page.wait_for_selector(f"{at} .cm-content")
+        return str(self.page.eval_on_selector(at, "(host) => host.value"))
 
     def submit(self, code: str) -> None:
         """Paste code and submit it with the keyboard."""
-        self.page.fill("#code", code)
-        self.page.focus("#code")
-        self.page.keyboard.press("Control+Enter")
+        self.write(code)
+        self.page.keyboard.press("Control+Shift+Enter")
+
+    def another(self) -> Watched:
+        """A second window of the same browser."""
+        return Watched(self.page.context)
 
     def verdict(self) -> str:
         """The words of the verdict, once its heading has the focus."""

@@ -9,13 +9,13 @@ import pytest
 
 def test_progress_is_shown_and_survives_a_reload(scripted_site: Any, visit: Any) -> None:
     learner = visit("en")
-    page = learner.open(scripted_site.url + "/en/exercises/176")
+    page = learner.open(scripted_site.url + "/en/exercises/176/")
     learner.submit("hold")
     page.wait_for_selector(".track .now >> text=unit tests")
     assert page.locator("#verdict-h").inner_text() == "Judging"
     page.reload()
     page.wait_for_selector(".track .now >> text=unit tests")
-    assert page.input_value("#code") == "hold"
+    assert learner.code() == "hold"
     (scripted_site.folder / "go").touch()
     page.wait_for_selector(".verdict.ok")
     assert page.locator(".streams .out").inner_text().strip() == "holds tokens."
@@ -25,7 +25,7 @@ def test_progress_is_shown_and_survives_a_reload(scripted_site: Any, visit: Any)
 
 def test_text_streams_while_the_engine_runs(scripted_site: Any, visit: Any) -> None:
     learner = visit("en")
-    page = learner.open(scripted_site.url + "/en/exercises/176")
+    page = learner.open(scripted_site.url + "/en/exercises/176/")
     learner.submit("stream")
     page.wait_for_selector(".streams >> text=A page holds tokens.")
     assert page.locator("#verdict-h").inner_text() == "Judging"
@@ -38,13 +38,13 @@ def test_text_streams_while_the_engine_runs(scripted_site: Any, visit: Any) -> N
 
 def test_the_language_link_keeps_page_code_and_theme(scripted_site: Any, visit: Any) -> None:
     learner = visit("zh")
-    page = learner.open(scripted_site.url + "/zh/exercises/176")
-    page.fill("#code", "pass  # mine")
+    page = learner.open(scripted_site.url + "/zh/exercises/176/")
+    learner.write("pass  # mine")
     page.locator(".top-end > .theme [data-set='dark']").click()
     ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
     page.get_by_role("link", name="EN", exact=True).click()
-    page.wait_for_url("**/en/exercises/176")
-    assert page.input_value("#code") == "pass  # mine"
+    page.wait_for_url("**/en/exercises/176/")
+    assert learner.code() == "pass  # mine"
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == ground == "rgb(18, 24, 29)"
     assert page.locator(".top-end > .theme [aria-pressed='true']").get_attribute("data-set") == "dark"
@@ -53,43 +53,40 @@ def test_the_language_link_keeps_page_code_and_theme(scripted_site: Any, visit: 
 
 def test_the_starter_follows_the_language_until_something_is_written(scripted_site: Any, visit: Any) -> None:
     learner = visit("zh")
-    page = learner.open(scripted_site.url + "/zh/exercises/176")
-    assert "乘以二" in page.input_value("#code")
+    page = learner.open(scripted_site.url + "/zh/exercises/176/")
+    assert "乘以二" in learner.code()
     page.get_by_role("link", name="EN", exact=True).click()
-    page.wait_for_url("**/en/exercises/176")
-    assert "multiply by two" in page.input_value("#code")
+    page.wait_for_url("**/en/exercises/176/")
+    assert "multiply by two" in learner.code()
 
 
 def test_editor_keys(scripted_site: Any, visit: Any) -> None:
     learner = visit("en")
-    page = learner.open(scripted_site.url + "/en/exercises/176")
-    page.fill("#code", "")
-    page.focus("#code")
+    page = learner.open(scripted_site.url + "/en/exercises/176/")
+    learner.write("")
+    page.locator("#code .cm-content").focus()
     for key in ("def f(x):", "Enter", "if x:", "Enter", "return 1"):
         if key == "Enter":
             page.keyboard.press("Enter")
         else:
             page.keyboard.type(key)
-    assert page.input_value("#code") == "def f(x):\n    if x:\n        return 1"
-    assert page.locator("#gutter").inner_text().split() == ["1", "2", "3"]
+    assert learner.code() == "def f(x):\n    if x:\n        return 1"
     page.keyboard.press("Shift+Tab")
-    assert page.input_value("#code") == "def f(x):\n    if x:\n    return 1"
-    page.keyboard.press("Home")
-    page.keyboard.press("Home")
-    page.keyboard.press("Tab")
+    assert learner.code() == "def f(x):\n    if x:\n    return 1"
     page.keyboard.press("Control+a")
     page.keyboard.press("Tab")
-    assert page.input_value("#code") == "    def f(x):\n        if x:\n            return 1"
+    assert learner.code() == "    def f(x):\n        if x:\n        return 1"
     page.keyboard.press("Control+z")
-    assert page.input_value("#code") == "def f(x):\n    if x:\n        return 1", (
-        "undo works over the indentation"
-    )
+    assert learner.code() == "def f(x):\n    if x:\n    return 1", "undo works over the indentation"
+    page.keyboard.press("Control+f")
+    page.wait_for_selector(".cm-search")
+    page.keyboard.press("Escape")
 
     assert page.get_by_text("Esc, then Tab leaves the editor").bounding_box()["height"] > 8, "it says so, too"
     page.keyboard.press("Escape")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.id") == "run-samples", "the keyboard is not caught"
-    page.focus("#code")
+    page.locator("#code .cm-content").focus()
     page.keyboard.press("Escape")
     page.keyboard.press("Shift+Tab")
     assert page.evaluate("document.activeElement.id") == "start-over"
@@ -98,24 +95,24 @@ def test_editor_keys(scripted_site: Any, visit: Any) -> None:
 
 def test_start_over_can_be_undone(scripted_site: Any, visit: Any) -> None:
     learner = visit("en")
-    page = learner.open(scripted_site.url + "/en/exercises/176")
-    starter = page.input_value("#code")
-    page.fill("#code", "mine")
+    page = learner.open(scripted_site.url + "/en/exercises/176/")
+    starter = learner.code()
+    learner.write("mine")
     page.once("dialog", lambda dialog: dialog.accept())
     page.click("#start-over")
-    assert page.input_value("#code") == starter
+    assert learner.code() == starter
     page.keyboard.press("Control+z")
-    assert page.input_value("#code") == "mine"
+    assert learner.code() == "mine"
 
 
 def test_our_own_fault_is_grey_and_can_be_judged_again(scripted_site: Any, visit: Any) -> None:
     learner = visit("zh")
-    page = learner.open(scripted_site.url + "/zh/exercises/176")
+    page = learner.open(scripted_site.url + "/zh/exercises/176/")
     learner.submit("crash")
     assert learner.verdict() == "没有判成：是我们的问题"
     assert page.locator("#verdict").get_attribute("class") == "verdict fault"
     assert page.locator("#tries li").first.inner_text().split()[-2] == "不计"
-    page.fill("#code", "pass")
+    learner.write("pass")
     page.get_by_role("button", name="再判一次").click()
     page.wait_for_selector(".verdict.ok")
     learner.clean()
@@ -123,22 +120,22 @@ def test_our_own_fault_is_grey_and_can_be_judged_again(scripted_site: Any, visit
 
 def test_typing_on_keeps_the_focus_in_the_editor(scripted_site: Any, visit: Any) -> None:
     learner = visit("en")
-    page = learner.open(scripted_site.url + "/en/exercises/176")
+    page = learner.open(scripted_site.url + "/en/exercises/176/")
     learner.submit("hold")
     page.wait_for_selector(".track .now >> text=unit tests")
-    page.focus("#code")
+    page.locator("#code .cm-content").focus()
     page.keyboard.type(" # more")
     (scripted_site.folder / "go").touch()
     page.wait_for_selector(".verdict.ok")
     assert page.evaluate("document.activeElement.id") == "code"
     assert "changed since" in page.locator("#verdict").inner_text()
     page.get_by_role("button", name="Put this code into the editor").click()
-    assert page.input_value("#code") == "hold"
+    assert learner.code() == "hold"
 
 
 def test_empty_code_is_not_sent(scripted_site: Any, visit: Any) -> None:
     learner = visit("en")
-    page = learner.open(scripted_site.url + "/en/exercises/176")
+    page = learner.open(scripted_site.url + "/en/exercises/176/")
     learner.submit("  \n")
     assert "The editor is empty" in page.locator("#last").inner_text()
     assert page.locator("#tries").inner_text() == "None yet."
@@ -147,7 +144,7 @@ def test_empty_code_is_not_sent(scripted_site: Any, visit: Any) -> None:
 def test_the_judge_out_of_reach(scripted_site: Any, visit: Any) -> None:
     """The code is kept and submitted once, when the judge can be reached again."""
     learner = visit("en")
-    page = learner.open(scripted_site.url + "/en/exercises/176")
+    page = learner.open(scripted_site.url + "/en/exercises/176/")
     page.context.set_offline(True)
     learner.submit("pass")
     page.wait_for_selector("#last >> text=cannot be reached")
@@ -159,7 +156,7 @@ def test_the_judge_out_of_reach(scripted_site: Any, visit: Any) -> None:
 
 def test_a_service_that_restarts_under_a_run(serving_site: Any, visit: Any) -> None:
     learner = visit("en")
-    page = learner.open(serving_site.url + "/en/exercises/176")
+    page = learner.open(serving_site.url + "/en/exercises/176/")
     learner.submit("hold")
     page.wait_for_selector(".track .now >> text=unit tests")
     (serving_site.folder / "go").touch()
@@ -172,7 +169,7 @@ def test_a_service_that_restarts_under_a_run(serving_site: Any, visit: Any) -> N
 def test_a_verdict_comes_without_streaming_too(scripted_site: Any, visit: Any) -> None:
     """Where the stream is refused (too many are open, or something in between breaks it), the page asks."""
     learner = visit("en")
-    page = learner.open(scripted_site.url + "/en/exercises/176")
+    page = learner.open(scripted_site.url + "/en/exercises/176/")
     page.route("**/api/v1/submissions/*/events", lambda route: route.fulfill(status=503))
     learner.submit("pass")
     assert learner.verdict() == "Accepted"
@@ -180,33 +177,33 @@ def test_a_verdict_comes_without_streaming_too(scripted_site: Any, visit: Any) -
 
 def test_two_windows(scripted_site: Any, visit: Any) -> None:
     learner = visit("en")
-    page = learner.open(scripted_site.url + "/en/exercises/176")
-    page.fill("#code", "one")
+    page = learner.open(scripted_site.url + "/en/exercises/176/")
+    learner.write("one")
     page.wait_for_selector("#saved >> text=saved")
-    other = page.context.new_page()
-    other.goto(scripted_site.url + "/en/exercises/176")
-    assert other.input_value("#code") == "one"
-    other.fill("#code", "two")
+    other = learner.another()
+    other.open(scripted_site.url + "/en/exercises/176/")
+    assert other.code() == "one"
+    other.write("two")
     page.wait_for_selector("#other-window >> text=another window")
     page.get_by_role("button", name="Take the other").click()
-    assert page.input_value("#code") == "two"
+    assert learner.code() == "two"
     assert page.locator("#other-window").is_hidden()
 
 
 def test_hostile_code_stays_text(scripted_site: Any, visit: Any) -> None:
     learner = visit("en")
-    page = learner.open(scripted_site.url + "/en/exercises/176")
+    page = learner.open(scripted_site.url + "/en/exercises/176/")
     code = "pass </textarea><img src=x onerror=alert(1)></script><b>"
     learner.submit(code)
     learner.verdict()
     page.reload()
     page.wait_for_selector(".verdict.ok")
-    assert page.input_value("#code") == code
+    assert learner.code() == code
     assert page.locator("img, #verdict b").count() == 0
     learner.clean()
 
 
-@pytest.mark.parametrize("path", ["/zh/", "/en/", "/zh/exercises/176", "/en/exercises/176"])
+@pytest.mark.parametrize("path", ["/zh/", "/en/", "/zh/exercises/176/", "/en/exercises/176/"])
 def test_a_page_does_not_scroll_sideways(scripted_site: Any, visit: Any, path: str) -> None:
     """320 is a window of 1280 at 400 % zoom."""
     learner = visit(path[1:3])
@@ -222,14 +219,14 @@ def test_a_page_does_not_scroll_sideways(scripted_site: Any, visit: Any, path: s
 
 def test_a_finger_finds_its_target(scripted_site: Any, visit: Any) -> None:
     learner = visit("zh", width=390, has_touch=True, is_mobile=True)
-    page = learner.open(scripted_site.url + "/zh/exercises/176")
+    page = learner.open(scripted_site.url + "/zh/exercises/176/")
     for control in page.locator(".ed-foot .btn, .keys button, .more summary").all():
         box = control.bounding_box()
         assert box is not None and box["height"] >= 44, control.inner_text()
-    page.fill("#code", "")
+    learner.write("")
     page.locator(".keys button", has_text="(").tap()
     page.locator(".keys button", has_text="Tab").tap()
-    assert page.input_value("#code") == "(   "
+    assert learner.code() == "(   "
     page.locator(".more summary").tap()
     page.locator(".more-body [data-set='dark']").tap()
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"

@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
-PAGE = "/en/exercises/176"
-DENIED = """Object.defineProperty(window, 'localStorage', {
+PAGE = "/en/exercises/176/"
+DENIED = """for (const name of ['localStorage', 'indexedDB']) Object.defineProperty(window, name, {
   get() { throw new DOMException('denied', 'SecurityError'); },
 })"""
-FULL = """Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); }"""
+FULL = """Storage.prototype.setItem = IDBObjectStore.prototype.put = () => {
+  throw new DOMException('full', 'QuotaExceededError');
+}"""
 
 
 @pytest.mark.parametrize("how", [DENIED, FULL], ids=["denied", "full"])
@@ -19,7 +21,7 @@ def test_a_browser_that_keeps_nothing(scripted_site: Any, visit: Any, how: str) 
     learner = visit("en")
     learner.page.add_init_script(how)
     page = learner.open(scripted_site.url + PAGE)
-    page.fill("#code", "pass")
+    learner.write("pass")
     page.wait_for_selector("#saved >> text=not kept")
     learner.submit("pass")
     assert learner.verdict() == "Accepted"
@@ -31,11 +33,13 @@ def test_a_browser_that_keeps_nothing(scripted_site: Any, visit: Any, how: str) 
 def test_storage_that_somebody_else_wrote(scripted_site: Any, visit: Any) -> None:
     learner = visit("en")
     page = learner.open(scripted_site.url + PAGE)
-    starter = page.input_value("#code")
+    starter = learner.code()
     for kept in ('{"code": 5}', "5", "[]", '{"code": null}', '{"code": "a", "at": "x"}', "{", "null", ""):
-        page.evaluate("(text) => { localStorage['code:176'] = text; localStorage.theme = text; }", kept)
+        page.evaluate(
+            "(text) => { localStorage['minisgl:draft:ex:176'] = text; localStorage.theme = text; }", kept
+        )
         page.reload()
-        assert (page.input_value("#code"), page.inner_text("#saved")) == (starter, ""), kept
+        assert (learner.code(), page.inner_text("#saved")) == (starter, ""), kept
     learner.clean()
 
 
@@ -44,12 +48,14 @@ def test_a_held_key_and_a_double_click_submit_once(scripted_site: Any, visit: An
     page = learner.open(scripted_site.url + PAGE)
     sent: list[str] = []
     page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
-    page.fill("#code", "hold")
-    page.focus("#code")
+    learner.write("hold")
+    page.locator("#code .cm-content").focus()
     page.keyboard.down("Control")
+    page.keyboard.down("Shift")
     for _ in range(5):
         page.keyboard.down("Enter")
     page.keyboard.up("Enter")
+    page.keyboard.up("Shift")
     page.keyboard.up("Control")
     page.wait_for_selector(".track .now >> text=unit tests")
     page.dblclick("#submit")
@@ -69,16 +75,15 @@ def test_long_code_does_not_stop_the_page(scripted_site: Any, visit: Any) -> Non
     learner = visit("en")
     page = learner.open(scripted_site.url + PAGE)
     code = "pass\n" * 8000 + "#" + "x" * 20_000
-    page.evaluate("(text) => { document.getElementById('code').value = text; }", code)
-    page.focus("#code")
-    page.keyboard.press("Control+Enter")
+    learner.write(code)
+    page.keyboard.press("Control+Shift+Enter")
     assert learner.verdict() == "Accepted"
     page.once("dialog", lambda dialog: dialog.accept())
     page.click("#start-over")
-    assert page.input_value("#code").startswith("# 176 double")
+    assert learner.code().startswith("# 176 double")
     page.reload()
     page.get_by_role("button", name="Put this code into the editor").click()
-    assert page.input_value("#code") == code
+    assert learner.code() == code
     assert page.evaluate("document.documentElement.scrollWidth") <= 1440
     learner.clean()
 
@@ -87,10 +92,10 @@ def test_long_code_does_not_stop_the_page(scripted_site: Any, visit: Any) -> Non
 def test_code_over_the_limit_is_refused_in_words(scripted_site: Any, visit: Any, size: int) -> None:
     learner = visit("en")
     page = learner.open(scripted_site.url + PAGE)
-    page.evaluate("(size) => { document.getElementById('code').value = 'x'.repeat(size); }", size)
+    learner.write("x" * size)
     page.click("#submit")
     page.wait_for_selector("#last .wrong >> text=kB")
-    page.evaluate("document.getElementById('code').value = 'pass'")
+    learner.write("pass")
     page.click("#submit")
     assert learner.verdict() == "Accepted"
 
@@ -98,31 +103,31 @@ def test_code_over_the_limit_is_refused_in_words(scripted_site: Any, visit: Any,
 def test_a_window_left_open_does_not_undo_the_other(scripted_site: Any, visit: Any) -> None:
     learner = visit("en")
     page = learner.open(scripted_site.url + PAGE)
-    page.fill("#code", "old")
+    learner.write("old")
     page.wait_for_selector("#saved >> text=saved")
-    other = page.context.new_page()
-    other.goto(scripted_site.url + PAGE)
-    other.fill("#code", "new")
-    other.wait_for_selector("#saved >> text=saved")
+    other = learner.another()
+    other.open(scripted_site.url + PAGE)
+    other.write("new")
+    other.page.wait_for_selector("#saved >> text=saved")
     page.wait_for_selector("#other-window >> text=another window")
-    other.close()
+    other.page.close()
     page.goto(scripted_site.url + "/en/")
     page.goto(scripted_site.url + PAGE)
-    assert page.input_value("#code") == "new"
+    assert learner.code() == "new"
 
 
 def test_started_over_in_the_other_window(scripted_site: Any, visit: Any) -> None:
     learner = visit("en")
     page = learner.open(scripted_site.url + PAGE)
-    starter = page.input_value("#code")
-    page.fill("#code", "mine")
+    starter = learner.code()
+    learner.write("mine")
     page.wait_for_selector("#saved >> text=saved")
-    other = page.context.new_page()
-    other.goto(scripted_site.url + PAGE)
-    other.once("dialog", lambda dialog: dialog.accept())
-    other.click("#start-over")
+    other = learner.another()
+    other.open(scripted_site.url + PAGE)
+    other.page.once("dialog", lambda dialog: dialog.accept())
+    other.page.click("#start-over")
     page.get_by_role("button", name="Take the other").click()
-    assert page.input_value("#code") == starter
+    assert learner.code() == starter
 
 
 def test_the_status_does_not_say_the_same_twice(scripted_site: Any, visit: Any) -> None:
@@ -148,11 +153,11 @@ def test_back_and_forward_keep_code_and_verdict(scripted_site: Any, visit: Any) 
     page = learner.open(scripted_site.url + PAGE)
     learner.submit("pass")
     learner.verdict()
-    page.fill("#code", "pass  # mine")
+    learner.write("pass  # mine")
     page.goto(scripted_site.url + "/en/")
     page.go_back()
     page.wait_for_selector(".verdict.ok")
-    assert page.input_value("#code") == "pass  # mine"
+    assert learner.code() == "pass  # mine"
     learner.clean()
 
 

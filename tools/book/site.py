@@ -16,11 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 UP = "../../"
 """From a page of the book to the site's root."""
 
-STYLES = next(
-    folder
-    for folder in (ROOT / "web" / "styles", ROOT / "judge" / "service" / "static")
-    if (folder / "palette.css").is_file()
-)
+STYLES = ROOT / "web" / "styles"
 SHARED = ("palette.css", "tokens.css", "base.css")
 """Style sheets of the site that every page of the book loads from `assets/styles/`."""
 

@@ -13,7 +13,7 @@ from judge.service.settings import Settings
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from course import make_course
+from course import make_course, make_site
 from running import Running, quick, start
 
 
@@ -24,6 +24,7 @@ def course(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
+    make_site(tmp_path / "site")
     return quick(tmp_path)
 
 

@@ -70,6 +70,31 @@ SAMPLES = '''def test_two(target):
 '''
 
 
+def make_site(root: Path) -> Path:
+    """A site as `make site` builds it, as small as can be, below `root`."""
+    pages = {
+        f"{lang}/{path}index.html": "the page" for lang in ("zh", "en") for path in ("", "exercises/176/")
+    }
+    messages = {f"{lang}/{why}.html": f"<h1>{why}</h1>" for lang in ("zh", "en") for why in _MESSAGES}
+    files = {
+        "assets/app/site.js": "export {};",
+        "assets/app/chunks/desk-0123456789.js": "export {};",
+        "assets/styles/site-0123456789.css": "body {}",
+        "assets/runtime/frame.html": "the frame",
+        "assets/mark.svg": "<svg/>",
+        "zh/exercises/index.html": "the list",
+        "book/zh/index.html": "the book",
+        "book/zh/04_kvcache.html": "chapter 4",
+    }
+    for name, text in (pages | messages | files).items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, "utf-8")
+    return root
+
+
+_MESSAGES = ("not_found", "fault", "no_book")
+
+
 def make_course(root: Path) -> Path:
     """Write the exercises 176 `double` and 192 `treble` below `root`."""
     for number, slug, chapter in ((176, "double", "04_kvcache"), (192, "treble", "08_cache_manager")):

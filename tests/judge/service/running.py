@@ -90,7 +90,7 @@ def quick(folder: Path) -> Settings:
     """Settings with short times, all data below `folder`."""
     return Settings(
         var=folder / "var",
-        book=folder / "book",
+        site=folder / "site",
         threads=2,
         heartbeat_s=0.2,
         reap_s=0.05,

@@ -25,7 +25,8 @@ def serving(course: str, var: str, port: str, mode: str) -> int:
     from judge.service.settings import Settings
 
     command = [sys.executable, __file__, "worker", mode, course, var]
-    settings = Settings(var=Path(var), port=int(port), stream_poll_s=0.02, drain_s=60)
+    site = Settings.from_environment().site
+    settings = Settings(var=Path(var), port=int(port), site=site, stream_poll_s=0.02, drain_s=60)
     return serve(settings, course=Path(course), worker_command=command)
 
 

@@ -210,7 +210,7 @@ def test_bad_parameters(idle: Any, path: str) -> None:
 def test_wrong_addresses_and_methods(idle: Any) -> None:
     refused(idle.client.get("/api/v1/nothing"), 404, "not_found")
     refused(idle.client.get("/api/v1/submissions/12345"), 404, "no_submission")
-    for path in ("/api/", "/fr/", "/fr/exercises/176", "/book/fr/"):
+    for path in ("/api/", "/fr/", "/fr/exercises/176", "/book/fr/", "/static/base.css"):
         refused(idle.client.get(path), 404, "not_found")
     refused(idle.client.delete("/api/v1/submissions/1", headers=JSON), 405, "method")
     refused(idle.client.put("/api/v1/submissions", content="{}", headers=JSON), 405, "method")
@@ -222,7 +222,7 @@ def test_head_answers_as_get_without_a_body(idle: Any) -> None:
         "/",
         "/zh/",
         "/en/exercises/176",
-        "/static/base.css",
+        "/assets/app/site.js",
         "/api/v1/exercises",
         "/healthz",
         "/none",
@@ -236,10 +236,10 @@ def test_head_answers_as_get_without_a_body(idle: Any) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        "/static/../app.py",
-        "/static/%2e%2e/app.py",
-        "/static/..%2fapp.py",
-        "/static//etc/passwd",
+        "/assets/../../var/server.key",
+        "/assets/%2e%2e/%2e%2e/var/server.key",
+        "/assets/..%2f..%2fvar/server.key",
+        "/assets//etc/passwd",
         "/book/zh/../../var/server.key",
         "/book/zh/%2e%2e/%2e%2e/var/server.key",
         "/book/zh/..%2f..%2fvar%2fserver.key",
@@ -256,16 +256,16 @@ def test_head_answers_as_get_without_a_body(idle: Any) -> None:
         "/book/zh/%252e%252e/%252e%252e/var/server.key",
         "/book/zh/" + "a" * 300,
         "/book/zh/" + "a/" * 3000,
-        "/static/" + "a" * 300,
-        "/static/" + "a/" * 3000,
-        "/static/%252e%252e/app.py",
+        "/assets/" + "a" * 300,
+        "/assets/" + "a/" * 3000,
+        "/.hidden",
+        "/assets/.vite/manifest.json",
     ],
     ids=lambda path: path[:40],
 )
 def test_no_file_outside_is_served(idle: Any, path: str) -> None:
-    book = idle.settings.book / "zh"
-    book.mkdir(parents=True)
-    (book / "index.html").write_text("the book")
+    book = idle.settings.site / "book" / "zh"
+    (idle.settings.site / ".hidden").write_text("hidden")
     (book / "link").symlink_to(idle.settings.var / "server.key")
     (book / "folder").symlink_to(idle.settings.var)
     (book / "circle").symlink_to(book / "circle")
@@ -276,16 +276,27 @@ def test_no_file_outside_is_served(idle: Any, path: str) -> None:
 
 
 def test_security_headers_everywhere(idle: Any) -> None:
-    for path in ("/zh/", "/static/tokens.css", "/api/v1/exercises", "/nothing", "/book/zh/"):
+    for path in ("/zh/", "/assets/app/site.js", "/api/v1/exercises", "/nothing", "/book/zh/"):
         headers = idle.client.get(path).headers
         assert headers["x-content-type-options"] == "nosniff"
         assert headers["x-frame-options"] == "DENY"
         assert "frame-ancestors 'none'" in headers["content-security-policy"]
         assert "access-control-allow-origin" not in headers
         assert "server" not in headers or "uvicorn" in headers["server"]
-    policy = idle.client.get("/zh/exercises/176").headers["content-security-policy"]
+        assert headers["cross-origin-embedder-policy"] == "require-corp", "for memory that workers share"
+        assert headers["cross-origin-opener-policy"] == "same-origin"
+    policy = idle.client.get("/zh/exercises/176/").headers["content-security-policy"]
     assert "unsafe" not in policy and "default-src 'none'" in policy
     assert idle.client.get("/api/v1/exercises").headers["cache-control"] == "no-store"
+
+
+def test_the_runners_frame_may_be_loaded_by_its_sandbox_alone(idle: Any) -> None:
+    """Its origin is opaque, so its files come to it from elsewhere; only our own pages may hold it."""
+    headers = idle.client.get("/assets/runtime/frame.html").headers
+    assert headers["access-control-allow-origin"] == "*"
+    assert headers["cross-origin-resource-policy"] == "cross-origin"
+    assert "frame-ancestors 'self'" in headers["content-security-policy"]
+    assert headers["x-frame-options"] == "SAMEORIGIN"
 
 
 def test_the_server_key_is_the_owners_alone(idle: Any) -> None:

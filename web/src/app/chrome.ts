@@ -1,0 +1,23 @@
+/** What every page does: progress in the bar, links that keep what they should, the worker that serves it offline. */
+
+import { at, site } from "./site-data";
+
+export function chrome(): void {
+  for (const link of document.querySelectorAll<HTMLAnchorElement>(".langs a")) {
+    link.addEventListener("click", () => {
+      link.hash = location.hash; // the language changes, the place in the page does not
+    });
+  }
+  const menu = document.querySelector<HTMLDetailsElement>(".more");
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !menu?.open) return;
+    menu.open = false;
+    menu.querySelector("summary")?.focus();
+  });
+  document.addEventListener("click", (event) => {
+    if (menu?.open && !menu.contains(event.target as Node)) menu.open = false;
+  });
+  if (site.worker && "serviceWorker" in navigator) {
+    navigator.serviceWorker.register(at("sw.js")).catch(() => {}); // without it the site needs the network, no more
+  }
+}

@@ -1,0 +1,124 @@
+/** The learner's run, across the whole page: their function in the engine, step by step, and what it writes. */
+
+import type { GenerateReport, TraceEvent } from "../../runner/types";
+import { h, icon, rich, say } from "../dom";
+import { hasRunner, runner } from "../runner";
+import { at, site } from "../site-data";
+import type { ExerciseData } from "../types";
+import { lang, t } from "../words";
+import { stoppedWords } from "./samples";
+import { credit, type StreamRow, streamRow } from "./stream";
+
+const MOST_TOKENS = 24;
+
+interface AnimationElement extends HTMLElement {
+  trace: TraceEvent[];
+}
+
+export class OwnRun {
+  private readonly facts = h("p", { class: "small num" });
+  private readonly status = h("p", { class: "small", role: "status" });
+  private readonly stage = h("div", { class: "stage" });
+  private readonly streams = h("ol", { class: "streams" });
+  private readonly button: HTMLButtonElement;
+
+  constructor(
+    private readonly box: HTMLElement,
+    private readonly exercise: ExerciseData,
+    private readonly code: () => string,
+    private readonly onStep: (lines: number[]) => void,
+  ) {
+    this.button = h("button", { class: "btn", type: "button", click: () => this.generate() }, icon("play"), h("span", {}, t("run_in_tab")));
+    const canRun = hasRunner() && exercise.browser === "all" && exercise.place !== "none";
+    const head = h("header", { class: "run-head" }, h("h2", { id: "run-h" }, t("run_head")), this.facts, canRun ? this.button : null);
+    this.facts.textContent = t(canRun ? "run_none_tab" : "run_none");
+    box.replaceChildren(head, this.status, this.streams, this.stage);
+    box.hidden = exercise.place === "none" || (!canRun && !this.hasAnimation);
+    this.stage.addEventListener("minisgl-step", (event) => {
+      const { line } = (event as CustomEvent<{ line?: number | null }>).detail ?? {};
+      this.onStep(line ? [line] : []);
+    });
+  }
+
+  private get hasAnimation(): boolean {
+    return site.animations.includes(this.exercise.animation);
+  }
+
+  /** The run that the judge made of the accepted code. */
+  showJudged(trace: TraceEvent[]): void {
+    this.facts.replaceChildren(...h("p", {}, t("run_judged"), " ", ...this.calls(trace)).childNodes);
+    void this.play(trace);
+  }
+
+  private calls(trace: TraceEvent[]): (Node | string)[] {
+    const steps = trace.filter((event) => typeof event.line === "number").length;
+    return steps ? [h("mark", {}, rich(t("generated_2", { name: this.exercise.name }))), t("run_events", { n: steps })] : [];
+  }
+
+  private async play(trace: TraceEvent[]): Promise<void> {
+    if (!trace.length || !this.hasAnimation) return;
+    const address = at("assets/animations/element.js");
+    await import(/* @vite-ignore */ address);
+    const element = document.createElement("minisgl-animation") as AnimationElement;
+    element.setAttribute("name", this.exercise.animation);
+    element.setAttribute("lang", lang());
+    element.trace = trace;
+    this.stage.replaceChildren(element);
+    this.box.hidden = false;
+  }
+
+  private async generate(): Promise<void> {
+    if (this.button.getAttribute("aria-disabled") === "true") return;
+    const python = await runner();
+    if (!python) return;
+    const rows = this.exercise.prompts.map((prompt, index) => streamRow(index, prompt, "", ""));
+    this.streams.replaceChildren(...rows.map((row) => row.element));
+    this.button.setAttribute("aria-disabled", "true");
+    const stop = python.listen({
+      onState: (state) => {
+        if (state.phase === "loading") {
+          const percent = state.total > 0 ? Math.floor((100 * state.loaded) / state.total) : 0;
+          say(this.status, t("loading", { step: t(`loading_${state.step}`), percent }));
+        } else if (state.phase === "busy") say(this.status, t("run_running"));
+        else if (state.phase === "failed") say(this.status, state.message[lang()]);
+      },
+      onToken: ({ index, text }) => rows[index]?.out.append(text),
+    });
+    try {
+      const report = await python.generate({
+        exercise: this.exercise,
+        code: this.code(),
+        prompts: this.exercise.prompts,
+        maxTokens: MOST_TOKENS,
+        trace: true,
+      });
+      this.showReport(report, rows);
+    } catch {
+      say(this.status, t("runner_busy"));
+    } finally {
+      stop();
+      this.button.removeAttribute("aria-disabled");
+    }
+  }
+
+  private showReport(report: GenerateReport, rows: StreamRow[]): void {
+    const wrong = report.cannot?.message[lang()] ?? report.error?.message[lang()] ?? (report.stopped ? stoppedWords(report.stopped) : null);
+    if (wrong) {
+      this.status.replaceChildren(h("span", { class: "wrong tinted" }, icon("wrong")), " ", ...h("span", {}, rich(wrong)).childNodes);
+    } else {
+      const { pages, tokensEqual, tokensPerSecond } = report;
+      const told = [t("run_speed", { speed: tokensPerSecond.toFixed(0) })];
+      if (pages) told.push(t(pages.leaked ? "run_pages_leaked" : "run_pages", { ...pages }));
+      if (tokensEqual !== null) told.push(t(tokensEqual ? "run_equal" : "run_unequal"));
+      say(this.status, told.join(" · "));
+    }
+    report.texts.forEach((text, index) => {
+      const row = rows[index];
+      if (!row) return;
+      row.out.textContent = text;
+      row.note.textContent = t("stream_tokens", { n: report.tokens[index]?.length ?? 0 });
+    });
+    this.facts.replaceChildren(...credit(this.exercise).map((each) => (typeof each === "string" ? ` ${each} ` : each)), t("run_here"));
+    void this.play(report.trace);
+  }
+}
