@@ -18,6 +18,7 @@ from judge.exercises import Exercise
 from judge.service import limits, log, schemas
 from judge.service.catalog import Catalog
 from judge.service.errors import ApiError
+from judge.service.headers import SiteHeaders
 from judge.service.language import preferred
 from judge.service.queue import JudgeQueue
 from judge.service.settings import Settings
@@ -39,6 +40,7 @@ class Service:
     streams: Streams
     learner: int
     """The one learner of a service without accounts."""
+    headers: SiteHeaders
 
 
 def service_of(request: Request) -> Service:

@@ -13,6 +13,7 @@ from judge.exercises import Exercise
 from judge.service import api, errors, pages
 from judge.service.catalog import Catalog
 from judge.service.guard import AccessLog, Guard
+from judge.service.headers import SiteHeaders
 from judge.service.queue import JudgeQueue
 from judge.service.settings import Settings
 from judge.service.sse import Streams
@@ -45,6 +46,7 @@ def create_app(settings: Settings, store: Store, exercises: Mapping[int, Exercis
         catalog=catalog,
         streams=Streams(settings.streams),
         learner=store.local_learner(),
+        headers=SiteHeaders(settings.site),
     )
     errors.install(app, pages.missing_page, pages.fault_page)
     _add_health(app, store, settings.worker_fresh_s)
@@ -52,6 +54,7 @@ def create_app(settings: Settings, store: Store, exercises: Mapping[int, Exercis
     app.include_router(pages.router)  # last: it answers for every address
     app.add_middleware(
         Guard,
+        headers=app.state.service.headers,
         host_names=settings.host_names,
         most_bytes=catalog.most_source_kb * 1024 * _ESCAPED + 4096,
         body_s=settings.body_s,

@@ -5,45 +5,64 @@ A static host that serves the same folder should send the same; web/README.md ha
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
+from typing import Any
 
-PAGE_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; "
-    "connect-src 'self'; frame-src 'self'; worker-src 'self'; manifest-src 'self'; base-uri 'none'; "
-    "form-action 'self'; frame-ancestors 'none'"
-)
-# The book's search runs a WebAssembly module in a worker.
-BOOK_POLICY = PAGE_POLICY.replace("script-src 'self'", "script-src 'self' 'wasm-unsafe-eval'")
-# Where the learner's code runs: a sandboxed frame of an origin of its own, which reaches these files alone.
-RUNTIME_POLICY = (
-    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval' blob:; connect-src 'self'; "
-    "worker-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
-)
+_HASH = re.compile(r"'sha256-[A-Za-z0-9+/]{43}='")
+_HASHED = re.compile(r"/assets/(?:app/(?:chunks|files)/|styles/)[^/]*-[A-Za-z0-9_-]{8,}\.\w+")
 _EVERY = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
-    "cross-origin-embedder-policy": "require-corp",
+    "cross-origin-embedder-policy": "require-corp",  # with the line above: memory that workers may share
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), microphone=(), geolocation=(), interest-cohort=()",
     "x-frame-options": "DENY",
 }
-# A sandboxed frame has an opaque origin, so what it loads comes to it from elsewhere.
-_RUNTIME = {
-    "content-security-policy": RUNTIME_POLICY,
-    "cross-origin-resource-policy": "cross-origin",
-    "access-control-allow-origin": "*",
-    "x-frame-options": "SAMEORIGIN",
-}
-_HASHED = re.compile(r"/assets/(?:app/(?:chunks|files)/|styles/)[^/]*-[A-Za-z0-9_-]{8,}\.\w+")
 
 
-def headers_for(path: str) -> dict[str, str]:
-    """What an answer to `path` carries unless it says otherwise itself."""
-    own = {"content-security-policy": BOOK_POLICY if path.startswith("/book/") else PAGE_POLICY}
-    if path.startswith("/assets/runtime/"):
-        own = _RUNTIME
-    return _EVERY | own | {"cache-control": caching(path)}
+def page_policy(frame: str = "") -> str:
+    """What a page may load. `frame` is the hash of the script in the sandboxed frame that runs Python.
+
+    That frame inherits the page's policy, so this allows WebAssembly and workers made of text; its own policy
+    takes the network away.
+    """
+    return (
+        f"default-src 'none'; script-src 'self' 'wasm-unsafe-eval'{frame and ' ' + frame}; style-src 'self'; "
+        "img-src 'self' data:; font-src 'self'; connect-src 'self'; worker-src 'self' blob:; "
+        "manifest-src 'self'; base-uri 'none'; form-action 'self'"
+    )
+
+
+class SiteHeaders:
+    """Headers of a service that serves the site built in `site`."""
+
+    def __init__(self, site: Path) -> None:
+        self._manifest = site / "assets" / "runtime" / "manifest.json"
+        self._read: tuple[int, str] = (0, "")
+
+    def of(self, path: str) -> dict[str, str]:
+        """What an answer to `path` carries unless it says otherwise itself."""
+        policy = page_policy(self._frame()) + "; frame-ancestors 'none'"
+        return _EVERY | {"content-security-policy": policy, "cache-control": caching(path)}
+
+    def _frame(self) -> str:
+        """The hash that the built runtime names; read again when it is built again."""
+        try:
+            changed = self._manifest.stat().st_mtime_ns
+            if changed != self._read[0]:
+                self._read = (changed, frame_hash(json.loads(self._manifest.read_bytes())))
+        except (OSError, ValueError):
+            return ""
+        return self._read[1]
+
+
+def frame_hash(manifest: Any) -> str:
+    """The hash in a runtime's manifest, fit for a policy; empty for whatever else is there."""
+    found = manifest.get("frame", {}).get("script", "") if isinstance(manifest, dict) else ""
+    return found if isinstance(found, str) and _HASH.fullmatch(found) else ""
 
 
 def caching(path: str) -> str:

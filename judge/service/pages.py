@@ -14,7 +14,6 @@ from starlette.staticfiles import NotModifiedResponse
 
 from judge.i18n import LANGS, t
 from judge.service.api import Service, service_of
-from judge.service.headers import headers_for
 from judge.service.language import preferred
 
 Here = Annotated[Service, Depends(service_of)]
@@ -93,9 +92,8 @@ def fault_page(request: Request, status: int) -> Response:
     """The page for a fault of ours; it needs no database, which may be what is at fault."""
     answer = _message(request, "fault", status)
     answer.headers["retry-after"] = "5"
-    for name, value in headers_for(
-        request.url.path
-    ).items():  # the guard does not see what fails outside of it
+    # The guard does not see what fails outside of it.
+    for name, value in service_of(request).headers.of(request.url.path).items():
         answer.headers.setdefault(name, value)
     return answer
 

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from judge.exercise_toml import ExerciseError
 from judge.exercises import ROOT, load_exercises
+from judge.service.headers import frame_hash, page_policy
 from tools.node import NodeMissing, find_node, install_packages
 from tools.site.cards import cards
 from tools.site.data import write_exercises, write_json, write_words
@@ -183,13 +184,16 @@ def _assets(site: Path, styles: dict[str, str]) -> Assets:
     """What the pages are to know of the rest of the site."""
     assets = site / "assets"
     animations = assets / "animations"
+    manifest = assets / "runtime" / "manifest.json"
+    runtime = json.loads(manifest.read_bytes()) if manifest.is_file() else {}
     return Assets(
         styles=styles,
         preload=_preload(assets / "app" / ".vite" / "manifest.json"),
-        runtime=(assets / "runtime" / "frame.html").is_file(),
+        runtime="files" in runtime,
         animations=tuple(sorted(one.stem for one in animations.glob("*.js") if one.stem != "element")),
         book=tuple(sorted(page.relative_to(site).as_posix() for page in (site / "book").glob("*/*.html"))),
         worker=(site / "sw.js").is_file(),
+        policy=page_policy(frame_hash(runtime)),
     )
 
 

@@ -13,16 +13,10 @@ from markupsafe import Markup
 from judge.exercises import Exercise
 from judge.i18n import LANGS, t
 from judge.service.catalog import statement_html
+from judge.service.headers import page_policy
 from tools.book.highlight import highlight
 from tools.site import course
 from tools.site.data import chapter_title, exercise_data, json_block, script_words
-
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; "
-    "connect-src 'self'; frame-src 'self'; worker-src 'self'; manifest-src 'self'; base-uri 'none'; "
-    "form-action 'self'"
-)
-"""Also in the page itself, for hosts that send no headers."""
 
 _env = Environment(
     loader=FileSystemLoader(Path(__file__).parent / "templates"),
@@ -43,6 +37,8 @@ class Assets:
     animations: tuple[str, ...] = ()
     book: tuple[str, ...] = ()
     worker: bool = False
+    policy: str = page_policy()
+    """Also in the page itself, for hosts that send no headers."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +97,7 @@ class Pages:
             json_block=json_block,
             words=script_words(lang),
             assets=self.assets,
-            policy=POLICY,
+            policy=self.assets.policy,
             total=len(self.exercises),
             site={
                 "lang": lang,

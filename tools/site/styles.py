@@ -14,8 +14,8 @@ BUNDLES = {
     "tools": ("desk.css", "tools.css"),
 }
 INLINE = ("desk.css", "inline.css")
-"""For the exercise inside a chapter. It and the sheets of every page also lie there under names that never change:
-the book's pages name them."""
+"""For the exercise inside a chapter. It and the sheets of every page also lie there under fixed names, for the
+book."""
 
 
 def write_styles(source: Path, out: Path) -> dict[str, str]:

@@ -80,7 +80,7 @@ def make_site(root: Path) -> Path:
         "assets/app/site.js": "export {};",
         "assets/app/chunks/desk-0123456789.js": "export {};",
         "assets/styles/site-0123456789.css": "body {}",
-        "assets/runtime/frame.html": "the frame",
+        "assets/runtime/manifest.json": "{}",
         "assets/mark.svg": "<svg/>",
         "zh/exercises/index.html": "the list",
         "book/zh/index.html": "the book",

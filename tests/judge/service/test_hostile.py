@@ -286,17 +286,19 @@ def test_security_headers_everywhere(idle: Any) -> None:
         assert headers["cross-origin-embedder-policy"] == "require-corp", "for memory that workers share"
         assert headers["cross-origin-opener-policy"] == "same-origin"
     policy = idle.client.get("/zh/exercises/176/").headers["content-security-policy"]
-    assert "unsafe" not in policy and "default-src 'none'" in policy
+    assert "unsafe-inline" not in policy and "'unsafe-eval'" not in policy and "default-src 'none'" in policy
     assert idle.client.get("/api/v1/exercises").headers["cache-control"] == "no-store"
 
 
-def test_the_runners_frame_may_be_loaded_by_its_sandbox_alone(idle: Any) -> None:
-    """Its origin is opaque, so its files come to it from elsewhere; only our own pages may hold it."""
-    headers = idle.client.get("/assets/runtime/frame.html").headers
-    assert headers["access-control-allow-origin"] == "*"
-    assert headers["cross-origin-resource-policy"] == "cross-origin"
-    assert "frame-ancestors 'self'" in headers["content-security-policy"]
-    assert headers["x-frame-options"] == "SAMEORIGIN"
+def test_a_policy_names_the_script_of_the_frame_that_runs_python(idle: Any) -> None:
+    manifest = idle.settings.site / "assets" / "runtime" / "manifest.json"
+    assert "sha256" not in idle.client.get("/zh/").headers["content-security-policy"]
+    script = "'sha256-" + "A" * 43 + "='"
+    for text, named in ((json.dumps({"frame": {"script": script}}), True), ("[", False), ("[]", False)):
+        manifest.write_text(text)
+        assert (script in idle.client.get("/zh/").headers["content-security-policy"]) == named
+    manifest.write_text(json.dumps({"frame": {"script": "'unsafe-inline'"}}))
+    assert "unsafe-inline" not in idle.client.get("/zh/").headers["content-security-policy"]
 
 
 def test_the_server_key_is_the_owners_alone(idle: Any) -> None:

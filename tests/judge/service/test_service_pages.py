@@ -70,7 +70,7 @@ def test_the_book_is_a_part_of_the_site(idle: Any) -> None:
 def test_what_a_name_vouches_for_is_kept_and_the_rest_asked_for_anew(idle: Any) -> None:
     for path in ("/assets/app/chunks/desk-0123456789.js", "/assets/styles/site-0123456789.css"):
         assert "immutable" in idle.client.get(path).headers["cache-control"]
-    for path in ("/zh/", "/assets/app/site.js", "/assets/runtime/frame.html"):
+    for path in ("/zh/", "/assets/app/site.js", "/assets/runtime/manifest.json"):
         answer = idle.client.get(path)
         assert answer.headers["cache-control"] == "no-cache"
         again = idle.client.get(path, headers={"if-none-match": answer.headers["etag"]})
