@@ -31,7 +31,7 @@ def page_policy(frame: str = "") -> str:
     """
     return (
         f"default-src 'none'; script-src 'self' 'wasm-unsafe-eval'{frame and ' ' + frame}; style-src 'self'; "
-        "img-src 'self' data:; font-src 'self'; connect-src 'self'; worker-src 'self' blob:; "
+        "img-src 'self' data: blob:; font-src 'self'; connect-src 'self'; worker-src 'self' blob:; "
         "manifest-src 'self'; base-uri 'none'; form-action 'self'"
     )
 

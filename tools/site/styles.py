@@ -14,8 +14,7 @@ BUNDLES = {
     "tools": ("desk.css", "tools.css"),
 }
 INLINE = ("desk.css", "inline.css")
-"""For the exercise inside a chapter. It and the sheets of every page also lie there under fixed names, for the
-book."""
+"""For the exercise inside a chapter. The book's pages name it and the sheets of every page: those names stay."""
 
 
 def write_styles(source: Path, out: Path) -> dict[str, str]:
