@@ -125,7 +125,7 @@ class Engine:
             num_experts=self.model_config.num_experts,
             tp_info=self.tp_info,
             num_kv_heads=num_kv_heads,
-            by_columns=on_cpu and self.dtype == torch.float32,
+            by_columns=on_cpu and self.dtype == torch.float32 and torch.backends.mkl.is_available(),
         )
         origin = str(self.model_path or "the state dict")
         fill_model(self.model, pairs, tied=self.model_config.tie_word_embeddings, origin=origin)

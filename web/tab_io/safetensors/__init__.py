@@ -15,8 +15,8 @@ import numpy as np
 
 __version__ = "0.0.0+minisgl"
 _DTYPES = {
-    "F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "<i1",
-    "U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "<u1", "BOOL": "?",
+    "F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8", "I32": "<i4", "I16": "<i2",
+    "I8": "<i1", "U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "<u1", "BOOL": "?",
 }  # fmt: skip
 _LONGEST_HEADER = 100_000_000
 
@@ -58,7 +58,9 @@ class safe_open:
         try:
             header = json.loads(self._file.read(length).decode("utf-8"))
         except (ValueError, RecursionError) as error:
-            raise SafetensorError(f"Error while deserializing header: invalid JSON in header: {error}") from error
+            raise SafetensorError(
+                f"Error while deserializing header: invalid JSON in header: {error}"
+            ) from error
         if not isinstance(header, dict):
             raise SafetensorError("Error while deserializing header: it is no object")
         metadata = header.pop("__metadata__", None)
@@ -79,8 +81,8 @@ class safe_open:
             raise SafetensorError(f"Error while deserializing header: entry of {name!r}: {error}") from error
         if kind in _DTYPES and end - begin != math.prod(shape) * np.dtype(_DTYPES[kind]).itemsize:
             raise SafetensorError(
-                f"Error while deserializing header: {name!r} has {end - begin} bytes, which is not what {kind}"
-                f" of shape {list(shape)} takes"
+                f"Error while deserializing header: {name!r} has {end - begin} bytes, which is not what"
+                f" {kind} of shape {list(shape)} takes"
             )
         return kind, shape, begin, end
 
@@ -93,8 +95,8 @@ class safe_open:
             at = end
         if at != size:
             raise SafetensorError(
-                f"Error while deserializing header: incomplete metadata, file not fully covered: the tensors take"
-                f" {at} bytes, the file has {size}"
+                "Error while deserializing header: incomplete metadata, file not fully covered: the tensors"
+                f" take {at} bytes, the file has {size}"
             )
 
     def __enter__(self) -> safe_open:

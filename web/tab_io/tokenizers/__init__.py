@@ -1,7 +1,8 @@
 """Byte-level BPE in Python alone: what minisgl asks of the library of that name.
 
 It reads the `tokenizer.json` of GPT-2's family (Qwen, Llama 3, SmolLM, the bundled model): a byte-level
-pre-tokenizer behind an optional split by a pattern, merges, added tokens. A file that asks for more is refused.
+pre-tokenizer behind an optional split by a pattern, merges, added tokens. A file that asks for more is
+refused.
 """
 
 from __future__ import annotations
@@ -68,7 +69,13 @@ class Tokenizer:
         model = _part(config, "model")
         if model.get("type") not in (None, "BPE") or "vocab" not in model or "merges" not in model:
             raise ValueError(f"the tab reads BPE tokenizers only, not {model.get('type')!r}")
-        for name in ("dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "byte_fallback"):
+        for name in (
+            "dropout",
+            "unk_token",
+            "continuing_subword_prefix",
+            "end_of_word_suffix",
+            "byte_fallback",
+        ):
             if model.get(name):
                 raise ValueError(f"the tab's tokenizer does not know the setting {name} of the BPE model")
         self._vocab: dict[str, int] = dict(model["vocab"])
@@ -163,7 +170,7 @@ class Tokenizer:
 
     def _encode_part(self, text: str, ids: list[int]) -> None:
         """Text without added tokens."""
-        if self._add_prefix_space and text and not text[0].isspace():
+        if self._add_prefix_space and not text.startswith(" "):
             text = " " + text
         for pattern in self._split[:1]:
             for match, is_match in _isolated(pattern, text):
@@ -254,12 +261,16 @@ def _pre_tokenizer(config: dict[str, Any] | None) -> tuple[list[re.Pattern[str]]
             if step["behavior"] != "Isolated" or step.get("invert"):
                 raise ValueError(f"the tab's tokenizer does not know the split {step['behavior']}")
             pattern = step["pattern"]
-            patterns.append(compiled(pattern["Regex"]) if "Regex" in pattern else re.compile(re.escape(pattern["String"])))
+            patterns.append(
+                compiled(pattern["Regex"]) if "Regex" in pattern else re.compile(re.escape(pattern["String"]))
+            )
         elif step["type"] == "Digits":
             individual = step.get("individual_digits")
             patterns.append(compiled(r"\p{N}" if individual else r"\p{N}+"))
         elif step["type"] == "ByteLevel":
             has_bytes, prefix = True, bool(step.get("add_prefix_space"))
+            if prefix and patterns:
+                raise ValueError("the tab's tokenizer puts no space in front of each part of a text")
             if step.get("use_regex", True):
                 patterns.append(compiled(GPT2_PATTERN))
         else:
@@ -298,5 +309,7 @@ def _post_processor(config: dict[str, Any] | None) -> tuple[list[int], list[int]
 def _added_token(entry: dict[str, Any]) -> AddedToken:
     token = AddedToken(**{name: value for name, value in entry.items() if name != "id"})
     if token.single_word or token.lstrip or token.rstrip:
-        raise ValueError(f"the tab's tokenizer does not know single_word, lstrip and rstrip of {token.content!r}")
+        raise ValueError(
+            f"the tab's tokenizer does not know single_word, lstrip and rstrip of {token.content!r}"
+        )
     return token

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 _CACHED_WORDS, _CACHED_LENGTH = 10_000, 256
@@ -18,7 +19,9 @@ class BPE:
         for rank, merge in enumerate(merges):
             left, right = merge.split(" ") if isinstance(merge, str) else merge
             if left not in vocab or right not in vocab or left + right not in vocab:
-                raise ValueError(f"the merge of {left!r} and {right!r} names a token that is not in the vocabulary")
+                raise ValueError(
+                    f"the merge of {left!r} and {right!r} names a token that is not in the vocabulary"
+                )
             self._ranks[left, right] = rank
         self._ignore_merges = ignore_merges
         self._cache: dict[str, list[int]] = {}
@@ -42,9 +45,7 @@ class BPE:
         """Always the pair that was learned first, of equal ones the leftmost: n log n for n characters."""
         ranks, count = self._ranks, len(pieces)
         before, after = list(range(-1, count - 1)), list(range(1, count + 1))
-        heap = [
-            (ranks[pair], i) for i, pair in enumerate(zip(pieces, pieces[1:], strict=False)) if pair in ranks
-        ]
+        heap = [(ranks[pair], i) for i, pair in enumerate(pairwise(pieces)) if pair in ranks]
         heapq.heapify(heap)
         while heap:
             rank, i = heapq.heappop(heap)

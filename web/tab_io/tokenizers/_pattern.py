@@ -1,4 +1,4 @@
-r"""Patterns of tokenizers as Python's `re` takes them: it knows no \p{L}, and its \s is wider than Unicode's."""
+r"""Patterns of tokenizers as Python's `re` takes them: no \p{L} there, and a wider \s than Unicode's."""
 
 from __future__ import annotations
 

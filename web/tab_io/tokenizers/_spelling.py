@@ -6,7 +6,9 @@ GPT2_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s
 
 _printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
 _others = [byte for byte in range(256) if byte not in _printable]
-BYTE_OF_CHAR = {chr(byte): byte for byte in _printable} | {chr(256 + i): byte for i, byte in enumerate(_others)}
+BYTE_OF_CHAR = {chr(byte): byte for byte in _printable} | {
+    chr(256 + i): byte for i, byte in enumerate(_others)
+}
 CHAR_OF_BYTE = {byte: char for char, byte in BYTE_OF_CHAR.items()}
 
 

@@ -1,4 +1,4 @@
-"""Write tokenizers/_unicode.py: which characters the tokenizers library counts as letters, numbers, marks and spaces.
+"""Write tokenizers/_unicode.py: what the tokenizers library counts as letters, numbers, marks and spaces.
 
     python web/tab_io/tools/make_unicode.py
 
@@ -40,7 +40,10 @@ def _escape(code: int) -> str:
 
 
 def main() -> None:
-    lines = ['"""Made by tools/make_unicode.py: classes of characters as patterns write them between brackets."""', ""]
+    lines = [
+        '"""Made by tools/make_unicode.py: classes of characters as patterns write them between brackets."""',
+        "",
+    ]
     lines += ["# fmt: off", "CLASSES = {"]
     for name, pattern in _CLASSES.items():
         found = ranges(members(pattern))

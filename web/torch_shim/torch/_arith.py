@@ -61,11 +61,13 @@ def _is_operand(other: Any) -> bool:
 
 
 def _binary_method(ufunc: Any, name: str, *, reverse: bool = False) -> Callable[[Tensor, Any], Any]:
-    """An operator. Two tensors of one dtype, and a float with a floating-point tensor, go straight through."""
+    """An operator. Two tensors of one dtype, and a float with a float32 tensor, go straight through."""
 
     def slow(a: np.ndarray, other: Any) -> Any:
         if not _is_operand(other):
             return NotImplemented
+        if ufunc is _subtract:
+            _check_no_bool(a, other)
         a, b = operands(a, other, name)
         try:
             return wrap(ufunc(b, a) if reverse else ufunc(a, b))
@@ -114,12 +116,28 @@ def _check_zero(a: Any, b: Any) -> None:
         raise RuntimeError("ZeroDivisionError")
 
 
+def _refuse_bools(a: Any, b: Any, name: str) -> None:
+    if (a if isinstance(a, _ndarray) else b).dtype is BOOL:
+        raise _not_implemented(a, b, name, "'Bool'")
+
+
+def _not_implemented(a: Any, b: Any, name: str, what: str) -> Exception:
+    """torch looks at shapes before it looks for what computes."""
+    try:
+        np.broadcast_shapes(np.shape(a), np.shape(b))
+    except ValueError:
+        return broadcast_error(a, b)
+    return NotImplementedError(f'"{name}_cpu" not implemented for {what}')
+
+
 def _floor_divide(a: Any, b: Any) -> Any:
+    _refuse_bools(a, b, "div_floor")
     _check_zero(a, b)
     return np.floor_divide(a, b)
 
 
 def _remainder(a: Any, b: Any) -> Any:
+    _refuse_bools(a, b, "remainder")
     _check_zero(a, b)
     return np.remainder(a, b)
 
@@ -133,13 +151,25 @@ def _power(a: Any, b: Any) -> Any:
     return np.power(a, b)
 
 
+def _check_no_bool(a: np.ndarray, other: Any) -> None:
+    """torch subtracts no bools, not from anything."""
+    if a.dtype is BOOL or other is True or other is False:
+        raise _no_bools()
+    if isinstance(other, Tensor) and other._a.dtype is BOOL:
+        raise _no_bools()
+
+
+def _no_bools() -> RuntimeError:
+    return RuntimeError(
+        "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a"
+        " mask, use the `~` or `logical_not()` operator instead."
+    )
+
+
 def _subtract(a: Any, b: Any) -> Any:
     d = a.dtype if isinstance(a, np.ndarray) else b.dtype
     if d.kind == "b":
-        raise RuntimeError(
-            "Subtraction, the `-` operator, with two bool tensors is not supported."
-            " Use the `^` or `logical_xor()` operator instead."
-        )
+        raise _no_bools()
     return np.subtract(a, b)
 
 
@@ -148,7 +178,7 @@ def _bits(ufunc: Any, name: str) -> Any:
         try:
             return ufunc(a, b)
         except TypeError:
-            raise RuntimeError(f'"{name}_cpu" not implemented for floating-point tensors') from None
+            raise _not_implemented(a, b, name, "floating-point tensors") from None
 
     return compute
 
@@ -231,6 +261,8 @@ def _in_place(ufunc: Any, name: str, direct: Any = None) -> Callable[[Tensor, An
                 pass  # the slow way finds the words for it
         if not _is_operand(other):
             return NotImplemented
+        if ufunc is _subtract:
+            _check_no_bool(a, other)
         a, b = operands(a, other, name)
         try:
             r = ufunc(a, b)
@@ -354,10 +386,29 @@ for _name, _ufunc in {
     _unary_float(_ufunc, _name)
 
 
+_NOT_OF_BOOLS = ("abs", "floor", "ceil", "trunc")
+
+
+def _relu(a: np.ndarray) -> Any:
+    if a.dtype is BOOL:
+        raise RuntimeError("Boolean inputs not supported for relu")
+    return np.maximum(a, np.zeros((), a.dtype))
+
+
+def _square(a: np.ndarray) -> Any:
+    return np.square(a.astype(INT64) if a.dtype is BOOL else a)
+
+
+def _sign(a: np.ndarray) -> Any:
+    return a.copy() if a.dtype is BOOL else np.sign(a)
+
+
 def _unary_same(ufunc: Any, name: str, *, ints_as_they_are: bool = False) -> None:
     def f(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         a = input._a
-        r = wrap(a.copy() if ints_as_they_are and a.dtype.kind != "f" else ufunc(a))
+        if a.dtype is BOOL and name in _NOT_OF_BOOLS:
+            raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
+        r = wrap(a.copy("K") if ints_as_they_are and a.dtype.kind != "f" else ufunc(a))
         return r if out is None else _to_out(out, r)
 
     f.__name__ = f.__qualname__ = name
@@ -381,8 +432,8 @@ def _invert(a: np.ndarray) -> Any:
 
 
 for _name, _ufunc in {
-    "neg": _negative, "abs": np.abs, "sign": np.sign, "square": np.square, "bitwise_not": _invert,
-    "relu": lambda a: np.maximum(a, np.zeros((), a.dtype)),
+    "neg": _negative, "abs": np.abs, "sign": _sign, "square": _square, "bitwise_not": _invert,
+    "relu": _relu,
 }.items():  # fmt: skip
     _unary_same(_ufunc, _name)
 for _name, _ufunc in {"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc}.items():
@@ -397,7 +448,9 @@ Tensor.__pos__ = lambda self: self  # type: ignore[attr-defined]
 @op
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     a = input._a
-    return wrap(a.copy() if a.dtype.kind != "f" else np.round(a, decimals))
+    if a.dtype is BOOL:
+        raise NotImplementedError("\"round_cpu\" not implemented for 'Bool'")
+    return wrap(a.copy("K") if a.dtype.kind != "f" else np.round(a, decimals))
 
 
 def _logical(ufunc: Any, name: str) -> None:
@@ -503,14 +556,23 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     c = condition._a
     if c.dtype is not BOOL:
         if c.dtype.kind != "u":
-            raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {_title(c.dtype)}")
+            raise RuntimeError(
+                "where expected condition to be a boolean tensor, but got a tensor with dtype"
+                f" {_title(c.dtype)}"
+            )
         c = c.astype(BOOL)
     if isinstance(input, Tensor):
         a, b = operands(input._a, other, "where")
     elif isinstance(other, Tensor):
         b, a = operands(other._a, input, "where")
     else:
-        d = BOOL if type(input) is type(other) is bool else default.np if float in map(type, (input, other)) else INT64
+        d = (
+            BOOL
+            if type(input) is type(other) is bool
+            else default.np
+            if float in map(type, (input, other))
+            else INT64
+        )
         a, b = np.asarray(input, d), np.asarray(other, d)
     d = a.dtype if isinstance(a, _ndarray) else b.dtype
     try:

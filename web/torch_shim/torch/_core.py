@@ -1,4 +1,4 @@
-"""The tensor: numpy's array behind torch's rules. Operations are in the other modules, which hang them here."""
+"""The tensor: numpy's array behind torch's rules. Other modules hang their operations here."""
 
 from __future__ import annotations
 
@@ -111,6 +111,7 @@ class Tensor:
         return strides if dim is None else strides[checked_dim(dim, len(strides))]
 
     def storage_offset(self) -> int:
+        """Elements between the beginning of the memory and the first one."""
         base = self._a
         while isinstance(base.base, np.ndarray):
             base = base.base
@@ -170,10 +171,15 @@ class Tensor:
         raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
 
     def __int__(self) -> int:
-        return int(self.item())
+        return int(self._scalar())
 
     def __float__(self) -> float:
-        return float(self.item())
+        return float(self._scalar())
+
+    def _scalar(self) -> Any:
+        if self._a.size != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        return self._a.item()
 
     def __index__(self) -> int:
         a = self._a
@@ -230,9 +236,7 @@ def checked_dim(dim: Any, ndim: int) -> int:
     n = ndim or 1
     if -n <= dim < n:
         return dim + n if dim < 0 else dim
-    raise IndexError(
-        f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})"
-    )
+    raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
 
 
 def checked_tensor(value: Any, name: str = "input", op_name: str = "") -> Tensor:

@@ -9,7 +9,20 @@ import numpy as np
 
 from ._core import META_MEMORY, Tensor, function, method, op, wrap
 from ._dtype import (
-    BOOL, BY_NUM, FLOAT32, FLOAT64, INT32, INT64, Size, as_shape, category, default, device, dtype, is_meta, np_dtype,
+    BOOL,
+    BY_NUM,
+    FLOAT32,
+    FLOAT64,
+    INT32,
+    INT64,
+    Size,
+    as_shape,
+    category,
+    default,
+    device,
+    dtype,
+    is_meta,
+    np_dtype,
 )  # fmt: skip
 
 _new = object.__new__
@@ -29,9 +42,7 @@ def meta_array(shape: tuple[int, ...], d: dtype | None) -> np.ndarray:
 def _checked_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
     for size in shape:
         if size < 0:
-            raise RuntimeError(
-                f"Trying to create tensor with negative dimension {size}: {list(shape)}"
-            )
+            raise RuntimeError(f"Trying to create tensor with negative dimension {size}: {list(shape)}")
     return shape
 
 
@@ -71,7 +82,13 @@ def _maker(name: str, make: Any) -> None:
         a = input._a
         if (device is not None and is_meta(device)) or (device is None and a.base is META_MEMORY):
             return wrap(meta_array(a.shape, dtype or BY_NUM[a.dtype.num]))
-        return wrap(make(a.shape, a.dtype if dtype is None else np_dtype(dtype)))
+        to = a.dtype if dtype is None else np_dtype(dtype)
+        if a.flags.c_contiguous:
+            return wrap(_allocate(make, a.shape, to))
+        result = np.empty_like(a, to)  # whose memory is laid out alike
+        if make is not np.empty:
+            result.fill(0 if make is np.zeros else 1)
+        return wrap(result)
 
     like.__name__ = like.__qualname__ = f"{name}_like"
     function(like)
@@ -80,7 +97,8 @@ def _maker(name: str, make: Any) -> None:
         size = (rest["size"],) if "size" in rest else size
         if device is not None and is_meta(device):
             return wrap(meta_array(as_shape(size), dtype or self.dtype))
-        return wrap(make(_checked_shape(as_shape(size)), self._a.dtype if dtype is None else np_dtype(dtype)))
+        to = self._a.dtype if dtype is None else np_dtype(dtype)
+        return wrap(_allocate(make, _checked_shape(as_shape(size)), to))
 
     new.__name__ = new.__qualname__ = f"new_{name}"
     method(new)
@@ -92,7 +110,8 @@ def _allocate(make: Any, shape: tuple[int, ...], to: np.dtype[Any]) -> np.ndarra
     except (MemoryError, ValueError):
         nbytes = math.prod(shape) * to.itemsize
         raise RuntimeError(
-            f"[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to allocate {nbytes} bytes."
+            "[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to allocate"
+            f" {nbytes} bytes."
         ) from None
     return array
 
@@ -122,7 +141,9 @@ def full(
     try:
         return wrap(np.full(shape, value, to))
     except OverflowError:
-        raise RuntimeError(f"value cannot be converted to type {BY_NUM[to.num].name}_t without overflow") from None
+        raise RuntimeError(
+            f"value cannot be converted to type {BY_NUM[to.num].name}_t without overflow"
+        ) from None
 
 
 @function
@@ -131,7 +152,9 @@ def full_like(input: Tensor, fill_value: Any, *, dtype: dtype | None = None, dev
 
 
 @method
-def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: dtype | None = None, device: Any = None) -> Tensor:
+def new_full(
+    self: Tensor, size: Any, fill_value: Any, *, dtype: dtype | None = None, device: Any = None
+) -> Tensor:
     return full(size, fill_value, dtype=dtype or self.dtype, device=device)
 
 
@@ -161,9 +184,8 @@ def arange(
     else:
         count = math.ceil((end - start) / step)
         r = (start + step * np.arange(count, dtype=FLOAT64)).astype(to)
-    if device is not None or default.devices:
-        if is_meta(device):
-            return wrap(meta_array(r.shape, BY_NUM[to.num]))
+    if (device is not None or default.devices) and is_meta(device):
+        return wrap(meta_array(r.shape, BY_NUM[to.num]))
     if out is not None:
         if out._a.shape == r.shape:
             out._a[...] = r
@@ -198,13 +220,21 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
 
 
 @function
-def tril_indices(row: int, col: int, offset: int = 0, *, dtype: dtype | None = None, device: Any = None) -> Tensor:
-    return wrap(np.stack(np.tril_indices(row, offset, col)).astype(INT64 if dtype is None else np_dtype(dtype)))
+def tril_indices(
+    row: int, col: int, offset: int = 0, *, dtype: dtype | None = None, device: Any = None
+) -> Tensor:
+    return wrap(
+        np.stack(np.tril_indices(row, offset, col)).astype(INT64 if dtype is None else np_dtype(dtype))
+    )
 
 
 @function
-def triu_indices(row: int, col: int, offset: int = 0, *, dtype: dtype | None = None, device: Any = None) -> Tensor:
-    return wrap(np.stack(np.triu_indices(row, offset, col)).astype(INT64 if dtype is None else np_dtype(dtype)))
+def triu_indices(
+    row: int, col: int, offset: int = 0, *, dtype: dtype | None = None, device: Any = None
+) -> Tensor:
+    return wrap(
+        np.stack(np.triu_indices(row, offset, col)).astype(INT64 if dtype is None else np_dtype(dtype))
+    )
 
 
 def _array(data: Any, d: np.dtype[Any] | None) -> np.ndarray:
@@ -230,7 +260,9 @@ def _array(data: Any, d: np.dtype[Any] | None) -> np.ndarray:
         raise TypeError("complex numbers are not in the tab")
     elif hasattr(data, "__array__"):
         a = np.array(data)
-    elif hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, str | bytes | dict):
+    elif (
+        hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, str | bytes | dict)
+    ):
         return _array(list(data), d)
     else:
         raise RuntimeError(f"Could not infer dtype of {kind.__name__}")
@@ -343,8 +375,8 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
     if ndarray.dtype.num not in BY_NUM or not ndarray.dtype.isnative:
         raise TypeError(
-            f"can't convert np.ndarray of type {ndarray.dtype}. The only supported types are: float64, float32,"
-            " float16, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool."
+            f"can't convert np.ndarray of type {ndarray.dtype}. The only supported types are: float64,"
+            " float32, float16, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool."
         )
     if any(step < 0 for step in ndarray.strides):
         raise ValueError(
@@ -407,7 +439,8 @@ def _typed(name: str, d: np.dtype[Any]) -> None:
 
 
 for _name, _d in {
-    "FloatTensor": FLOAT32, "DoubleTensor": FLOAT64, "LongTensor": INT64, "IntTensor": INT32, "BoolTensor": BOOL,
+    "FloatTensor": FLOAT32, "DoubleTensor": FLOAT64, "LongTensor": INT64, "IntTensor": INT32,
+    "BoolTensor": BOOL,
 }.items():  # fmt: skip
     _typed(_name, _d)
 

@@ -20,7 +20,9 @@ class dtype:
 
     __slots__ = ("_category", "is_complex", "is_floating_point", "is_signed", "itemsize", "name", "np")
 
-    def __init__(self, name: str, np_dtype: Any, itemsize: int, category: int, is_signed: bool = True) -> None:
+    def __init__(
+        self, name: str, np_dtype: Any, itemsize: int, category: int, is_signed: bool = True
+    ) -> None:
         self.name = name
         self.np = None if np_dtype is None else np.dtype(np_dtype)
         self.itemsize = itemsize
@@ -103,7 +105,7 @@ def set_default_dtype(d: dtype) -> None:
         raise TypeError(f"invalid dtype object: only floating-point types are supported, not {d!r}")
     if not d.is_floating_point:
         raise TypeError(f"only floating-point types are supported as the default type, not {d!r}")
-    default.dtype, default.np = d, d.np if d.np is not None else FLOAT32
+    default.dtype, default.np = d, np_dtype(d)
 
 
 def np_dtype(d: dtype) -> np.dtype[Any]:
@@ -268,7 +270,9 @@ class finfo:
     def __init__(self, d: dtype | None = None) -> None:
         d = default.dtype if d is None else d
         if not d.is_floating_point:
-            raise TypeError(f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle '{d}'")
+            raise TypeError(
+                f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle '{d}'"
+            )
         if d is bfloat16:
             self.eps, self.max, self.tiny = 2.0**-7, 3.3895313892515355e38, 2.0**-126
         else:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
-from ._arith import store
+from ._arith import operands, store
 from ._core import Tensor, method, op, wrap
 from ._dtype import FLOAT16, FLOAT32
 
@@ -15,15 +16,19 @@ _new = object.__new__
 # numpy in the tab has no BLAS: its plain loop for `@` takes twice as long as that of einsum.
 SLOW_MATMUL = sys.platform == "emscripten"
 _einsum = np.einsum
-try:
+with suppress(ImportError):
     from numpy._core.multiarray import c_einsum as _einsum  # without the search for a path
-except ImportError:
-    pass
 
 
 def _same_dtype(a: np.ndarray, b: np.ndarray, what: str = "mat1 and mat2") -> None:
     if a.dtype is not b.dtype and a.dtype != b.dtype:
-        names = {"float32": "float", "float64": "double", "int64": "long int", "int32": "int", "float16": "c10::Half"}
+        names = {
+            "float32": "float",
+            "float64": "double",
+            "int64": "long int",
+            "int32": "int",
+            "float16": "c10::Half",
+        }
         one, other = (names.get(x.dtype.name, x.dtype.name) for x in (a, b))
         raise RuntimeError(f"expected {what} to have the same dtype, but got: {one} != {other}")
 
@@ -100,7 +105,10 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
 
 @op
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
-    return wrap(np.multiply.outer(input._a, vec2._a))
+    if input._a.ndim != 1 or vec2._a.ndim != 1:
+        raise RuntimeError(f"outer: Expected 1-D arguments, but got {input._a.ndim}-D and {vec2._a.ndim}-D")
+    a, b = operands(input._a, vec2, "outer")
+    return wrap(np.multiply.outer(a, b))
 
 
 @op

@@ -66,7 +66,7 @@ class Generator:
         return (self.words(count) & np.uint32(2**24 - 1)).astype(FLOAT32) * np.float32(2.0**-24)
 
     def normal(self, count: int, d: np.dtype[Any] = FLOAT32) -> np.ndarray:
-        """Normally distributed numbers, by Box and Muller: in blocks of 16, or in pairs where there are few."""
+        """Normally distributed numbers, by Box and Muller: blocks of 16, or pairs where there are few."""
         if count >= 16:
             return self._normal_blocks(count, d)
         return np.array([self._one_normal() for _ in range(count)], FLOAT64).astype(d)
@@ -197,7 +197,9 @@ def randperm(
 
 
 @function
-def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None, **rest: Any) -> Tensor:
+def normal(
+    mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None, **rest: Any
+) -> Tensor:
     if size is None:
         size = (mean if isinstance(mean, Tensor) else std)._a.shape
     drawn = _drawn(_settle(generator).normal, default.np, as_shape((size,)))
@@ -242,7 +244,9 @@ def multinomial(
 
 
 @method
-def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Any = None, **named: Any) -> Tensor:
+def uniform_(
+    self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Any = None, **named: Any
+) -> Tensor:
     low = named.get("from", from_)
     drawn = _drawn(_settle(generator).uniform, self._a.dtype, self._a.shape)._a
     self._a[...] = drawn * self._a.dtype.type(to - low) + self._a.dtype.type(low)

@@ -45,6 +45,16 @@ def axes(dim: Any, ndim: int) -> Any:
     return checked_dim(dim, ndim)
 
 
+def reduced(r: Any) -> Tensor:
+    """What a reduction gives lies in one piece in torch, whatever it came from."""
+    tensor = _new(Tensor)
+    if r.__class__ is not _ndarray:
+        tensor._a = np.asarray(r)
+    else:
+        tensor._a = r if r.flags.c_contiguous else np.ascontiguousarray(r)
+    return tensor
+
+
 @op
 def sum(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None, out: Any = None
@@ -54,10 +64,7 @@ def sum(
     to = np_dtype(dtype) if dtype is not None else d if d.kind == "f" else INT64
     if d is FLOAT16 and to is FLOAT16:
         return wrap(np.asarray(np.add.reduce(a, axes(dim, a.ndim), FLOAT32, None, keepdim)).astype(d))
-    r = np.add.reduce(a, axes(dim, a.ndim), to, None, keepdim)
-    tensor = _new(Tensor)
-    tensor._a = r if r.__class__ is _ndarray else np.asarray(r)
-    return tensor
+    return reduced(np.add.reduce(a, axes(dim, a.ndim), to, None, keepdim))
 
 
 @op
@@ -70,7 +77,7 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtyp
 def prod(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None) -> Tensor:
     a = input._a
     to = np_dtype(dtype) if dtype is not None else a.dtype if a.dtype.kind == "f" else INT64
-    return wrap(np.multiply.reduce(a, axes(dim, a.ndim), to, None, keepdim))
+    return reduced(np.multiply.reduce(a, axes(dim, a.ndim), to, None, keepdim))
 
 
 def _needs_float(a: np.ndarray, name: str, to: Any = None) -> None:
@@ -92,7 +99,7 @@ def mean(
         a = a.astype(np_dtype(dtype))
     axis = axes(dim, a.ndim)
     r = sum(wrap(a), dim, keepdim)._a
-    count = a.size // r.size if r.size else 0 if axis is None or r.size == 0 and a.size == 0 else 1
+    count = a.size // r.size if r.size else 0 if axis is None or (r.size == 0 and a.size == 0) else 1
     return wrap(r / a.dtype.type(count))
 
 
@@ -135,7 +142,7 @@ def _truth(name: str, ufunc: Any) -> None:
     def f(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
         a = input._a
         r = ufunc.reduce(a if a.dtype is BOOL else a != 0, axes(dim, a.ndim), None, None, keepdim)
-        return wrap(r)
+        return reduced(r.astype(np.uint8) if a.dtype == np.uint8 else r)  # which once were masks
 
     f.__name__ = f.__qualname__ = name
     op(f)
@@ -178,20 +185,22 @@ def _maximum(name: str, ufunc: Any, result: Any, largest: bool) -> None:
         if dim is None:
             return wrap(ufunc.reduce(a, None))
         values, indices = _extreme_along(a, dim, keepdim, largest)
-        return result(wrap(values), wrap(indices))
+        return result(reduced(values), reduced(indices))
 
     f.__name__ = f.__qualname__ = name
     op(f)
 
     def arg(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
         a = input._a
+        if a.dtype is BOOL:
+            raise RuntimeError(f"\"arg{name}_cpu\" not implemented for 'Bool'")
+        if dim is None and a.size == 0:
+            raise IndexError(f"arg{name}(): Expected reduction dim to be specified for input.numel() == 0.")
         _check_not_empty(a, dim, f"arg{name}")
-        if a.dtype.kind == "b":
-            raise RuntimeError(f'"arg{name}_cpu" not implemented for \'Bool\'')
-        if dim is None or a.ndim == 0:
+        if dim is None or checked_dim(dim, a.ndim) == a.ndim:
             r = _arg(a.reshape(-1), None, False, largest)
             return wrap(r.reshape((1,) * a.ndim) if keepdim else r)
-        return wrap(_arg(a, checked_dim(dim, a.ndim), keepdim, largest))
+        return reduced(_arg(a, checked_dim(dim, a.ndim), keepdim, largest))
 
     arg.__name__ = arg.__qualname__ = f"arg{name}"
     op(arg)
@@ -201,7 +210,7 @@ def _maximum(name: str, ufunc: Any, result: Any, largest: bool) -> None:
         if a.size == 0 and (dim == () or dim is None):
             raise RuntimeError(f"a{name}(): Expected reduction dim to be specified for input.numel() == 0.")
         try:
-            return wrap(ufunc.reduce(a, axes(dim, a.ndim), None, None, keepdim))
+            return reduced(ufunc.reduce(a, axes(dim, a.ndim), None, None, keepdim))
         except ValueError:
             raise IndexError(f"a{name}(): Expected reduction dim {dim} to have non-zero size.") from None
 
@@ -216,8 +225,9 @@ _maximum("min", np.minimum, Min, False)
 @op
 def aminmax(input: Tensor, *, dim: Any = None, keepdim: bool = False) -> Any:
     a, axis = input._a, axes(dim, input._a.ndim)
-    low = wrap(np.minimum.reduce(a, axis, None, None, keepdim))
-    return AMinMax(low, wrap(np.maximum.reduce(a, axis, None, None, keepdim)))
+    _check_not_empty(a, dim, "aminmax")
+    low = reduced(np.minimum.reduce(a, axis, None, None, keepdim))
+    return AMinMax(low, reduced(np.maximum.reduce(a, axis, None, None, keepdim)))
 
 
 @op
@@ -242,6 +252,15 @@ def _order(a: np.ndarray, dim: int, descending: bool) -> np.ndarray:
     return np.flip(a.shape[dim] - 1 - back.argsort(dim, kind="stable"), dim)
 
 
+def _laid_out(result: np.ndarray, like: np.ndarray) -> np.ndarray:
+    """In memory as the tensor that it comes from."""
+    if like.flags.c_contiguous and result.flags.c_contiguous:
+        return result
+    other = np.empty_like(like, result.dtype)
+    other[...] = result
+    return other
+
+
 def _pick(a: np.ndarray, order: np.ndarray, dim: int) -> np.ndarray:
     if a.ndim == 1:
         return a[order]
@@ -259,7 +278,7 @@ def sort(
     if a.ndim == 0:
         return Sort(wrap(a.copy()), wrap(np.zeros((), INT64)))
     order = _order(a, dim, descending)
-    return Sort(wrap(_pick(a, order, dim)), wrap(order.astype(INT64)))
+    return Sort(wrap(_laid_out(_pick(a, order, dim), a)), wrap(_laid_out(order.astype(INT64), a)))
 
 
 @op
@@ -310,7 +329,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: dtype | None = None, out: Any = No
     a = input._a
     to = np_dtype(dtype) if dtype is not None else a.dtype if a.dtype.kind == "f" else INT64
     dim = checked_dim(dim, a.ndim)
-    return wrap(a.astype(to) if a.ndim == 0 else np.add.accumulate(a, dim, to))
+    return reduced(a.astype(to) if a.ndim == 0 else np.add.accumulate(a, dim, to))
 
 
 @op
@@ -318,7 +337,7 @@ def cumprod(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
     a = input._a
     to = np_dtype(dtype) if dtype is not None else a.dtype if a.dtype.kind == "f" else INT64
     dim = checked_dim(dim, a.ndim)
-    return wrap(a.astype(to) if a.ndim == 0 else np.multiply.accumulate(a, dim, to))
+    return reduced(a.astype(to) if a.ndim == 0 else np.multiply.accumulate(a, dim, to))
 
 
 Tensor.cumsum_ = lambda self, dim: store_result(self, cumsum(self, dim)._a)  # type: ignore[attr-defined]
@@ -348,6 +367,8 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
 
 @op
 def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Tensor:
+    if input._a.ndim == 0:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
     extra = {k: v._a for k, v in {"prepend": prepend, "append": append}.items() if v is not None}
     return wrap(np.diff(input._a, n, dim, **extra))
 
@@ -356,10 +377,11 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Any = None, append: 
 def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     a = input._a if input._a.dtype.kind == "f" else input._a.astype(default.np)
     axis = axes(dim, a.ndim)
-    largest = np.maximum.reduce(a, axis, None, None, True)
+    largest = np.maximum.reduce(a, axis, None, None, True, -np.inf)
     largest = np.where(np.isfinite(largest), largest, a.dtype.type(0))
     r = np.log(np.add.reduce(np.exp(a - largest), axis, None, None, True)) + largest
-    return wrap(r if keepdim else r.squeeze(axis))
+    r = r if keepdim else r.squeeze(axis)
+    return reduced(r)
 
 
 def softmax_np(a: np.ndarray, dim: int) -> np.ndarray:
@@ -373,26 +395,29 @@ def _softmax_input(input: Tensor, to: dtype | None, name: str) -> np.ndarray:
     a = input._a
     if to is not None:
         a = a.astype(np_dtype(to), copy=False)
-    if a.dtype.kind != "f":
+    if a.dtype.kind != "f" and a.size:
         raise NotImplementedError(f'"{name}_kernel_impl" not implemented for {input.dtype}')
     return a
 
 
 @op
 def softmax(input: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
+    dim = checked_dim(dim, input._a.ndim)
     a = _softmax_input(input, dtype, "softmax_lastdim")
-    dim = checked_dim(dim, a.ndim)
     if a.ndim == 0 or a.size == 0:
         return wrap(np.ones_like(a))
     if a.dtype is FLOAT16:
         return wrap(softmax_np(a.astype(FLOAT32), dim).astype(FLOAT16))
-    return wrap(softmax_np(a, dim))
+    return reduced(softmax_np(a, dim))
 
 
 @op
 def log_softmax(input: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
+    checked_dim(dim, input._a.ndim)
     a = _softmax_input(input, dtype, "log_softmax_lastdim")
-    return wrap(a) - logsumexp(wrap(a), dim, True)
+    if a.size == 0:
+        return wrap(a.copy())
+    return reduced(a - logsumexp(wrap(a), dim, True)._a)
 
 
 Unique = namedtuple("unique", "output inverse_indices counts")

@@ -62,7 +62,9 @@ class _Formatter:
         self._whole = bool((usual == np.ceil(usual)).all())
         if self._whole:
             self._scientific = largest / smallest > 1000.0 or largest > 1e8
-            texts = [f"{x:.{options.precision}e}" if self._scientific else f"{x:.0f}." for x in usual.tolist()]
+            texts = [
+                f"{x:.{options.precision}e}" if self._scientific else f"{x:.0f}." for x in usual.tolist()
+            ]
             if not self._scientific:
                 self.width = max(self.width, *(len(x) for x in texts))
         else:

@@ -96,6 +96,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     a = input._a
     shape, n = a.shape, a.ndim
     if n == 0:
+        checked_dim(start_dim, 0), checked_dim(end_dim, 0)
         return wrap(a.reshape(1))
     start, end = checked_dim(start_dim, n), checked_dim(end_dim, n)
     if start > end:
@@ -127,6 +128,7 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     a = input._a
     tensor = _new(Tensor)
     if a.ndim == 0:
+        checked_dim(dim0, 0), checked_dim(dim1, 0)
         tensor._a = a
         return tensor
     try:
@@ -156,7 +158,8 @@ def permute(input: Tensor, *dims: Any) -> Tensor:
     if len(order) != a.ndim:
         raise RuntimeError(
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the"
-            f" desired ordering of dimensions i.e. input.dim() = {a.ndim} is not equal to len(dims) = {len(order)}"
+            f" desired ordering of dimensions i.e. input.dim() = {a.ndim} is not equal to len(dims) ="
+            f" {len(order)}"
         )
     if len(set(order)) != len(order):
         raise RuntimeError("permute(): duplicate dims are not allowed.")
@@ -275,6 +278,8 @@ def repeat_interleave(
         return wrap(np.arange(a.size, dtype=INT64).repeat(_counts(a)))
     counts: Any = _counts(repeats._a) if isinstance(repeats, Tensor) else repeats
     if dim is not None:
+        if a.ndim == 0:
+            raise IndexError("Dimension specified as 0 but tensor has no dimensions")
         dim = checked_dim(dim, a.ndim)
     try:
         return wrap(a.repeat(counts, dim))
@@ -293,12 +298,20 @@ def _counts(a: np.ndarray) -> np.ndarray:
     return a.astype(np.intp, copy=False)
 
 
+def _needs_dims(a: np.ndarray, name: str) -> None:
+    if a.ndim == 0:
+        raise RuntimeError(f"{name} expects at least a 1-dimensional tensor")
+
+
 @op
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     a = input._a
+    _needs_dims(a, "narrow")
     dim = checked_dim(dim, a.ndim)
     start = as_int(start)
     size = a.shape[dim]
+    if not -size <= start <= size:
+        raise IndexError(f"Dimension out of range (start {start} of a dimension of size {size})")
     if start < 0:
         start += size
     if start < 0 or length < 0 or start + length > size:
@@ -330,6 +343,7 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 @op
 def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     a = input._a
+    _needs_dims(a, "split")
     if dim:
         dim = checked_dim(dim, a.ndim)
     size = a.shape[dim]
@@ -361,6 +375,7 @@ def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Ten
 @op
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     a = input._a
+    _needs_dims(a, "chunk")
     dim = checked_dim(dim, a.ndim)
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
@@ -373,6 +388,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 @op
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     given = indices_or_sections
+    _needs_dims(input._a, "tensor_split")
     if isinstance(given, Tensor):
         given = given.tolist()
     return tuple([wrap(part) for part in np.array_split(input._a, given, checked_dim(dim, input._a.ndim))])
@@ -407,6 +423,8 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -
         r = np.concatenate(arrays, dim)
     except ValueError:
         raise _cat_error(arrays, checked_dim(dim, n)) from None
+    if not r.flags.c_contiguous:
+        r = np.ascontiguousarray(r)
     if out is not None:
         if out._a.shape == r.shape:
             store(out._a, r)
@@ -449,6 +467,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None)
     for a in arrays:
         d = d if a.dtype is d else promote_np(d, a.dtype)
     r = np.stack([a.astype(d, copy=False) for a in arrays], dim)
+    r = r if r.flags.c_contiguous else np.ascontiguousarray(r)
     if out is not None:
         store(out._a, r)
         return out
@@ -467,7 +486,11 @@ def vstack(tensors: Sequence[Tensor]) -> Tensor:
 
 @op
 def flip(input: Tensor, *dims: Any) -> Tensor:
-    return wrap(np.flip(input._a, tuple([checked_dim(d, input._a.ndim) for d in as_shape(dims)])).copy())
+    if input._a.ndim == 0:
+        for d in as_shape(dims):
+            checked_dim(d, 0)
+        return wrap(input._a.copy())
+    return wrap(np.flip(input._a, tuple([checked_dim(d, input._a.ndim) for d in as_shape(dims)])).copy("K"))
 
 
 @op
@@ -479,7 +502,8 @@ def _triangle(name: str, f: Any) -> None:
     def g(input: Tensor, diagonal: int = 0) -> Tensor:
         if input._a.ndim < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
-        return wrap(f(input._a, diagonal))
+        r = f(input._a, diagonal)
+        return wrap(r if r.flags.c_contiguous else np.ascontiguousarray(r))
 
     g.__name__ = g.__qualname__ = name
     op(g)
@@ -549,7 +573,15 @@ def _itself(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     return self
 
 
-for _name in ("cpu", "pin_memory", "requires_grad_", "share_memory_", "coalesce", "resolve_conj", "resolve_neg"):
+for _name in (
+    "cpu",
+    "pin_memory",
+    "requires_grad_",
+    "share_memory_",
+    "coalesce",
+    "resolve_conj",
+    "resolve_neg",
+):
     setattr(Tensor, _name, _itself)
 
 

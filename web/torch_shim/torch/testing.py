@@ -53,12 +53,17 @@ def assert_close(
             assert_close(one, other, **rest)
         return
     if isinstance(actual, Tensor) != isinstance(expected, Tensor):
-        raise TypeError(f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}.")
+        raise TypeError(
+            f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}."
+        )
     a, b = _array(actual), _array(expected)
     if a.shape != b.shape:
         _fail(f"The values for attribute 'shape' do not match: {_size(a)} != {_size(b)}.", msg)
     if check_dtype and a.dtype != b.dtype and isinstance(actual, Tensor):
-        _fail(f"The values for attribute 'dtype' do not match: {BY_NUM[a.dtype.num]} != {BY_NUM[b.dtype.num]}.", msg)
+        _fail(
+            f"The values for attribute 'dtype' do not match: {BY_NUM[a.dtype.num]} != {BY_NUM[b.dtype.num]}.",
+            msg,
+        )
     if check_stride and a.strides != b.strides:
         _fail("The values for attribute 'stride()' do not match.", msg)
     if (rtol is None) != (atol is None):
@@ -89,7 +94,8 @@ def _compare(a: np.ndarray, b: np.ndarray, rtol: float, atol: float, equal_nan: 
     at = np.unravel_index(int(np.nanargmax(np.where(close, -1.0, difference))), a.shape) if a.ndim else ()
     _fail(
         f"{kind}\n\nMismatched elements: {wrong} / {total} ({100 * wrong / total:.1f}%)\n"
-        f"Greatest absolute difference: {difference[at]} at index {tuple(int(i) for i in at)} (up to {atol} allowed)\n"
+        f"Greatest absolute difference: {difference[at]} at index {tuple(int(i) for i in at)}"
+        f" (up to {atol} allowed)\n"
         f"expected {b[at]}, got {a[at]} (rtol {rtol})",
         msg,
     )

@@ -8,7 +8,18 @@ from .._absent import missing_attribute
 from . import functional
 from ._container import ModuleDict, ModuleList, ParameterList, Sequential
 from ._layers import (
-    GELU, Dropout, Embedding, Identity, LayerNorm, Linear, ReLU, RMSNorm, Sigmoid, SiLU, Softmax, Tanh,
+    GELU,
+    Dropout,
+    Embedding,
+    Identity,
+    LayerNorm,
+    Linear,
+    ReLU,
+    RMSNorm,
+    Sigmoid,
+    SiLU,
+    Softmax,
+    Tanh,
 )  # fmt: skip
 from ._module import Buffer, Module, Parameter
 

@@ -14,7 +14,11 @@ class _Numbered(Module):
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
-            return type(self)(*list(self)[index]) if isinstance(self, Sequential) else type(self)(list(self)[index])
+            return (
+                type(self)(*list(self)[index])
+                if isinstance(self, Sequential)
+                else type(self)(list(self)[index])
+            )
         children = list(self._modules.values())
         if not -len(children) <= index < len(children):
             raise IndexError(f"index {index} is out of range")

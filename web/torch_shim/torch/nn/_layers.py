@@ -25,7 +25,9 @@ class Linear(Module):
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
         self.weight = Parameter(_empty(out_features, in_features, device=device, dtype=dtype))
-        self.register_parameter("bias", Parameter(_empty(out_features, device=device, dtype=dtype)) if bias else None)
+        self.register_parameter(
+            "bias", Parameter(_empty(out_features, device=device, dtype=dtype)) if bias else None
+        )
         if not self.weight.is_meta:
             self.reset_parameters()
 
@@ -39,7 +41,9 @@ class Linear(Module):
         return F.linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
-        return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+        return (
+            f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+        )
 
 
 class Embedding(Module):
@@ -49,7 +53,11 @@ class Embedding(Module):
     ) -> None:  # fmt: skip
         super().__init__()
         self.num_embeddings, self.embedding_dim, self.padding_idx = num_embeddings, embedding_dim, padding_idx
-        weight = _weight if _weight is not None else _empty(num_embeddings, embedding_dim, device=device, dtype=dtype)
+        weight = (
+            _weight
+            if _weight is not None
+            else _empty(num_embeddings, embedding_dim, device=device, dtype=dtype)
+        )
         self.weight = Parameter(weight)
         if _weight is None and not self.weight.is_meta:
             self.weight.normal_()
@@ -72,7 +80,9 @@ class _Norm(Module):
         super().__init__()
         self.normalized_shape, self.eps = as_shape((normalized_shape,)), eps
         self.elementwise_affine = affine
-        self.register_parameter("weight", Parameter(_empty(*self.normalized_shape, **where)) if affine else None)
+        self.register_parameter(
+            "weight", Parameter(_empty(*self.normalized_shape, **where)) if affine else None
+        )
         if affine and not self.weight.is_meta:
             self.weight.fill_(1.0)
 
@@ -82,8 +92,8 @@ class _Norm(Module):
 
 class RMSNorm(_Norm):
     def __init__(
-        self, normalized_shape: Any, eps: float | None = None, elementwise_affine: bool = True, device: Any = None,
-        dtype: Any = None,
+        self, normalized_shape: Any, eps: float | None = None, elementwise_affine: bool = True,
+        device: Any = None, dtype: Any = None,
     ) -> None:  # fmt: skip
         super().__init__(normalized_shape, eps, elementwise_affine, device=device, dtype=dtype)
 
@@ -99,7 +109,9 @@ class LayerNorm(_Norm):
         super().__init__(normalized_shape, eps, elementwise_affine, device=device, dtype=dtype)
         has_bias = elementwise_affine and bias
         shape = self.normalized_shape
-        self.register_parameter("bias", Parameter(_empty(*shape, device=device, dtype=dtype)) if has_bias else None)
+        self.register_parameter(
+            "bias", Parameter(_empty(*shape, device=device, dtype=dtype)) if has_bias else None
+        )
         if has_bias and not self.bias.is_meta:
             self.bias.zero_()
 

@@ -19,8 +19,9 @@ class Parameter(Tensor):
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
         parameter = _new(cls)
         if data is None:
-            from .._create import FUNCTION_ASARRAY  # noqa: F401
             import numpy as np
+
+            from .._create import FUNCTION_ASARRAY  # noqa: F401
 
             parameter._a = np.empty(0, np.float32)
         else:
@@ -51,7 +52,9 @@ class Module:
         object.__setattr__(self, "_not_saved", set())
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+        raise NotImplementedError(
+            f'Module [{type(self).__name__}] is missing the required "forward" function'
+        )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.forward(*args, **kwargs)
@@ -72,8 +75,8 @@ class Module:
         elif name in held.get("_parameters", ()):
             if value is not None:
                 raise TypeError(
-                    f"cannot assign '{type(value).__name__}' as parameter '{name}' (torch.nn.Parameter or None"
-                    " expected)"
+                    f"cannot assign '{type(value).__name__}' as parameter '{name}' (torch.nn.Parameter or"
+                    " None expected)"
                 )
             held["_parameters"][name] = None
         elif name in held.get("_buffers", ()):
@@ -134,7 +137,11 @@ class Module:
         seen: set[int] = set()
         for where, module in self.named_modules(prefix=prefix) if recurse else [(prefix, self)]:
             for name, value in module.__dict__[kind].items():
-                if value is None or (not saved and id(value) in seen) or (saved and name in module._not_saved):
+                if (
+                    value is None
+                    or (not saved and id(value) in seen)
+                    or (saved and name in module._not_saved)
+                ):
                     continue
                 seen.add(id(value))
                 yield (f"{where}.{name}" if where else name), value
@@ -169,9 +176,13 @@ class Module:
         unexpected = [name for name in state_dict if name not in own]
         errors: list[str] = []
         if strict and unexpected:
-            errors.append(f"Unexpected key(s) in state_dict: {', '.join(map(repr, unexpected))}. ".replace("'", '"'))
+            errors.append(
+                f"Unexpected key(s) in state_dict: {', '.join(map(repr, unexpected))}. ".replace("'", '"')
+            )
         if strict and missing:
-            errors.append(f"Missing key(s) in state_dict: {', '.join(map(repr, missing))}. ".replace("'", '"'))
+            errors.append(
+                f"Missing key(s) in state_dict: {', '.join(map(repr, missing))}. ".replace("'", '"')
+            )
         for name, tensor in own.items():
             new = state_dict.get(name)
             if new is None:

@@ -11,6 +11,7 @@ from .._absent import missing_attribute
 from .._arith import erf_np, store, where
 from .._core import Tensor, checked_dim, wrap
 from .._dtype import BOOL, FLOAT16, FLOAT32, INT32, INT64, as_shape
+from .._index import rows_of
 from .._linalg import SLOW_MATMUL, _same_dtype, linear_np, product
 from .._reduce import log_softmax as _log_softmax
 from .._reduce import softmax as _softmax
@@ -39,8 +40,8 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 def embedding(
-    input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: Any = None, norm_type: float = 2.0,
-    scale_grad_by_freq: bool = False, sparse: bool = False,
+    input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: Any = None,
+    norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False,
 ) -> Tensor:  # fmt: skip
     i, w = input._a, weight._a
     if i.dtype is not INT32 and i.dtype is not INT64 and i.dtype not in (INT32, INT64):
@@ -53,7 +54,7 @@ def embedding(
     if i.size and i.min() < 0:
         raise IndexError("index out of range in self")
     try:
-        r = w.take(i, 0)
+        r = rows_of(w, i)
     except IndexError:
         raise IndexError("index out of range in self") from None
     tensor = _new(Tensor)
@@ -61,7 +62,9 @@ def embedding(
     return tensor
 
 
-def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
+def rms_norm(
+    input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
     x = input._a
     shape = normalized_shape if normalized_shape.__class__ is tuple else as_shape((normalized_shape,))
     n = len(shape)
@@ -92,7 +95,11 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
 
 
 def layer_norm(
-    input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+    input: Tensor,
+    normalized_shape: Any,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
 ) -> Tensor:
     x = input._a
     axis = tuple(range(-len(as_shape((normalized_shape,))), 0))
@@ -200,7 +207,12 @@ def cross_entropy(
     input: Tensor, target: Tensor, weight: Any = None, size_average: Any = None, ignore_index: int = -100,
     reduce: Any = None, reduction: str = "mean", label_smoothing: float = 0.0,
 ) -> Tensor:  # fmt: skip
-    return nll_loss(_log_softmax(input, 1 if input._a.ndim > 1 else 0), target, ignore_index=ignore_index, reduction=reduction)
+    return nll_loss(
+        _log_softmax(input, 1 if input._a.ndim > 1 else 0),
+        target,
+        ignore_index=ignore_index,
+        reduction=reduction,
+    )
 
 
 def nll_loss(input: Tensor, target: Tensor, *, ignore_index: int = -100, reduction: str = "mean") -> Tensor:
@@ -239,9 +251,13 @@ def scaled_dot_product_attention(
             f" {query.dtype} key.dtype: {key.dtype} and value.dtype: {value.dtype} instead."
         )
     if is_causal and attn_mask is not None:
-        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+        raise RuntimeError(
+            "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
+        )
     if q.shape[-1] != k.shape[-1]:
-        raise RuntimeError(f"query and key must have the same last dimension, got {q.shape[-1]} and {k.shape[-1]}")
+        raise RuntimeError(
+            f"query and key must have the same last dimension, got {q.shape[-1]} and {k.shape[-1]}"
+        )
     if scale is None:
         scale = q.shape[-1] ** -0.5
     n, group, d = q.shape[-2], 1, q.dtype
