@@ -116,7 +116,7 @@ class Origin:
             parts.append("\n".join(lines) + "\n")
         if docstring is not None and not members:
             doc = "\n".join(self.lines[docstring.lineno - 1 : docstring.end_lineno])
-            parts.append(textwrap.indent(textwrap.dedent(doc), "    "))
+            parts.append(textwrap.indent(textwrap.dedent(doc), "    ") + "\n")
         for method in self._members(node, members):
             parts.append(textwrap.indent(self.function_skeleton(method, lang), "    "))
         return "\n".join(parts)
