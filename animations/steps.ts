@@ -4,10 +4,10 @@ import type { Step, TraceEvent } from "./types";
 
 /**
  * What an event does to the steps: `ends` closes the step that is open, so that it has all events since the last
- * one was closed; `joins` leaves it open; `opens` closes the one before it; `after` belongs to the step before, if
- * none is open.
+ * one was closed; `joins` leaves it open; `opens` closes the one before it; `alone` is a step by itself; `after`
+ * belongs to the step before, if none is open.
  */
-export type Cut = "ends" | "joins" | "opens" | "after";
+export type Cut = "ends" | "joins" | "opens" | "alone" | "after";
 
 /** With these the learner's function begins anew, even for the same request. */
 const FIRST_OF_CALL = new Set(["insert", "match", "split"]);
@@ -23,8 +23,8 @@ export function cutSteps(events: readonly TraceEvent[], rule: (event: TraceEvent
   events.forEach((event, i) => {
     const cut = rule(event);
     // what the learner's code does is always a step of its own
-    if (cut === "opens") close(i);
-    if (cut === "ends" || typeof event.line === "number") close(i + 1);
+    if (cut === "opens" || cut === "alone") close(i);
+    if (cut === "ends" || cut === "alone" || typeof event.line === "number") close(i + 1);
     else if (cut === "after" && from === i && steps.length > 0) (steps[steps.length - 1] as Step).to = from = i + 1;
   });
   close(events.length);

@@ -14,6 +14,7 @@ from minisgl.llm.output import Output
 from minisgl.models.tiny import prompt, tiny_config, tiny_state_dict
 from minisgl.scheduler.utils import record_setup
 from minisgl.utils import trace
+from tools.record_server import record as request_life
 
 FOLDER = Path(__file__).resolve().parent.parent / "animations" / "traces"
 
@@ -88,13 +89,80 @@ def scheduler_timeline() -> Events:
     return recorded((make_llm(num_page_override=64, max_running_req=8, cache_type="naive"), arrivals))
 
 
+def page_table() -> Events:
+    """Rows that fill up while others come and go: neighbours lie in pages that are none."""
+    arrivals = [
+        (0, prompt(0, 6), 7),
+        (0, prompt(1, 5), 3),
+        (3, prompt(0, 7), 5),
+    ]
+    return recorded((make_llm(num_page_override=12, page_size=4, max_running_req=4), arrivals))
+
+
+def chunked_prefill() -> Events:
+    """Two that decode while a prompt of 50 comes in, in chunks; then pages run out and one goes back."""
+    arrivals = [
+        (0, prompt(1, 9), 14),
+        (0, prompt(2, 6), 14),
+        (2, prompt(0, 50), 8),
+    ]
+    llm = make_llm(
+        num_page_override=21, page_size=4, max_running_req=4, max_extend_tokens=16, mixed=True,
+        admission="optimistic",
+    )  # fmt: skip
+    return recorded((llm, arrivals))
+
+
+def overlap() -> Events:
+    """The same two requests without and with overlap. One ends by a stop token, which nobody knew before."""
+    settings: dict[str, Any] = {"num_page_override": 64, "cache_type": "naive"}
+    first = make_llm(**settings).generate([prompt(1, 4)], SamplingParams(max_tokens=3, ignore_eos=True))
+    stop = first[0]["token_ids"][2]
+    with trace.recording(trace.Recorder(clock=lambda: 0.0)) as recorder:
+        for overlap in (False, True):
+            make_llm(overlap=overlap, **settings).generate(
+                [prompt(0, 5), prompt(1, 4)],
+                [
+                    SamplingParams(max_tokens=5, ignore_eos=True),
+                    SamplingParams(max_tokens=9, ignore_eos=True, stop_token_ids=[stop]),
+                ],
+            )
+    return recorder.events
+
+
+def tensor_parallel() -> Events:
+    """Rank 0 of two that share T0, over gloo."""
+    llm = make_llm(num_page_override=64, tp_size=2)
+    try:
+        return recorded((llm, [(0, prompt(0, 5), 3), (0, prompt(1, 9), 3)]))
+    finally:
+        llm.shutdown()
+
+
+def cuda_graph() -> Events:
+    """Sizes 1, 2 and 4 are captured; batches of 3, 2 and 1 replay them. Emulated, as there is no GPU here."""
+    with trace.recording(trace.Recorder(clock=lambda: 0.0)) as recorder:
+        llm = make_llm(
+            num_page_override=64, max_running_req=4, emulate_graph=True, cuda_graph_bs=[1, 2, 4],
+            cuda_graph_max_bs=4,
+        )  # fmt: skip
+        run(llm, [(0, prompt(0, 5), 7), (0, prompt(1, 5), 4), (0, prompt(2, 4), 3)])
+    return recorder.events
+
+
 RECORDERS: dict[str, Callable[[], Events]] = {
     "kv_pool": kv_pool,
+    "page_table": page_table,
     "radix_tree": radix_tree,
     "scheduler_timeline": scheduler_timeline,
+    "chunked_prefill": chunked_prefill,
+    "overlap": overlap,
+    "request_life": request_life,
+    "tensor_parallel": tensor_parallel,
+    "cuda_graph": cuda_graph,
 }
-REPEATABLE = tuple(RECORDERS)
-"""Recorded again, these give the same events."""
+REPEATABLE = tuple(name for name in RECORDERS if name != "request_life")
+"""Recorded again, these give the same events. In a server processes race."""
 
 
 def text_of(events: Events) -> str:

@@ -11,7 +11,17 @@ from pathlib import Path
 from tools.node import ROOT, find_node, install_packages
 
 SOURCE = ROOT / "animations"
-NAMES = ("kv_pool", "radix_tree", "scheduler_timeline")
+NAMES = (
+    "kv_pool",
+    "page_table",
+    "radix_tree",
+    "scheduler_timeline",
+    "chunked_prefill",
+    "overlap",
+    "request_life",
+    "tensor_parallel",
+    "cuda_graph",
+)
 LANGS = ("zh", "en")
 SHARED = "player_"
 
