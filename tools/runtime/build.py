@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from tools.node import WEB, NodeMissing, find_node, install_packages
+from tools.runtime.api import api
 from tools.runtime.numpy_wheel import Unavailable, numpy_wheel, unpack_slim
 from tools.runtime.packs import CACHE, PYODIDE, SITE_PACKAGES, Tree, pack, stdlib
-from tools.runtime.sources import ROOT, site_files
+from tools.runtime.sources import ROOT, Files, site_files
 
 FRAME_SCRIPT = WEB / "src" / "runner" / "frame" / "inside.js"
 MODEL = ROOT / "minisgl" / "assets" / "minisgl-tiny"
@@ -60,7 +61,9 @@ def build(out: Path) -> None:
 
 def _assembled(folder: Path) -> dict[str, Any]:
     install_packages()
-    parts = _parts()
+    files_of_site = site_files()
+    parts = _parts(files_of_site)
+    (folder / "api.json").write_bytes(api(files_of_site))
     files = {name: _placed(folder, file_name, content) for name, (file_name, content) in parts.items()}
     model = []
     for name in MODEL_FILES:
@@ -69,7 +72,7 @@ def _assembled(folder: Path) -> dict[str, Any]:
     return {"frame": {"script": frame_script_hash()}, "files": files, "model": model}
 
 
-def _parts() -> dict[str, tuple[str, bytes]]:
+def _parts(files_of_site: Files) -> dict[str, tuple[str, bytes]]:
     """Name in the manifest, file name, content."""
     with tempfile.TemporaryDirectory() as name:
         unpack_slim(numpy_wheel(), Path(name))
@@ -78,7 +81,7 @@ def _parts() -> dict[str, tuple[str, bytes]]:
     trees = [
         stdlib(),
         Tree("numpy", "tar", SITE_PACKAGES, numpy_files),
-        Tree("engine", "tar", SITE_PACKAGES, site_files()),
+        Tree("engine", "tar", SITE_PACKAGES, files_of_site),
     ]
     pack(trees)
     parts = {tree.name: (f"{tree.name}.{tree.kind}.gz", tree.packed.read_bytes()) for tree in trees}
