@@ -1,4 +1,4 @@
-"""`api.json`: the names that the editor completes, of the engine and the tab's torch, and how they are called."""
+"""`api.json`: what the editor completes, of the engine and of the tab's torch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 from tools.runtime.sources import ROOT, Files
 
 Entry = dict[str, str]
-"""`name` (`torch.arange`, `Tensor.clone`, `CacheManager.lock`), `kind`, `signature`, `doc`; the last two if any."""
+"""`name` (`torch.arange`, `Tensor.clone`, `CacheManager.lock`), `kind`; `signature` and `doc` if any."""
 
 _PROBE = Path(__file__).with_name("api_of_torch.py")
 _LONGEST = 160

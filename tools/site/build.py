@@ -22,6 +22,7 @@ from judge.exercise_toml import ExerciseError
 from judge.exercises import ROOT, load_exercises
 from judge.service.headers import frame_hash, page_policy
 from tools.node import NodeMissing, find_node, install_packages
+from tools.runtime.offline import write_precache
 from tools.site.cards import cards
 from tools.site.data import write_exercises, write_json, write_words
 from tools.site.pages import Assets, Pages
@@ -125,6 +126,7 @@ def build(out: Path, *, course: Path = ROOT, store: Path = STORE, parts: Sequenc
         if (assets / "app" / "sw.js").is_file():  # its scope is the folder that it lies in
             shutil.move(assets / "app" / "sw.js", fresh / "sw.js")
         Pages(course, exercises, _assets(fresh, styles)).write(fresh)
+        write_precache(fresh)
         replace(fresh, out)
     return missing
 

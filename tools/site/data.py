@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from judge.exercises import ROOT, Exercise
 from judge.i18n import LANGS, t
+from judge.source import interface
 from judge.starter import starter
 
 ANIMATIONS = {
@@ -61,6 +62,7 @@ def exercise_data(one: Exercise, exercises: Sequence[Exercise], lang: str) -> di
         "members": list(one.members),
         "browser": one.browser,
         "samples": one.samples,
+        "interface": interface(one),
         "lang": lang,
         "name": one.name,
         "title": one.title[lang],

@@ -6,7 +6,8 @@ import type { FromFrame, FromWorker, Task } from "./wire";
 
 export const GRACE_MS = 1000;
 const PING_MS = 2000;
-const PONG_MS = 8000;
+/** So many pings without an answer, and the frame is gone. Counted, since a busy page asks late, too. */
+const MOST_SILENT = 5;
 
 /** Why a task got no report. */
 export type Lost = "stopped" | "flood" | "memory" | "ended";
@@ -45,7 +46,7 @@ export class Session {
   private running: Running | null = null;
   private graceTimer: ReturnType<typeof setTimeout> | undefined;
   private pingTimer: ReturnType<typeof setInterval> | undefined;
-  private lastPong = 0;
+  private silent = 0;
   private loads = 0;
   private waiting: (() => void)[] = [];
   private closed: string | null = null;
@@ -154,7 +155,7 @@ export class Session {
   private hear(message: FromFrame): void {
     switch (message.kind) {
       case "pong":
-        this.lastPong = performance.now();
+        this.silent = 0;
         break;
       case "active":
         this.active = message.number;
@@ -217,13 +218,13 @@ export class Session {
 
   /** A frame that does not answer is gone, its process with it, or as good as gone. */
   private watch(): void {
-    this.lastPong = performance.now();
     this.pingTimer = setInterval(() => {
-      const now = performance.now();
-      if (now - this.lastPong > PONG_MS && document.visibilityState === "visible") {
+      if (this.silent >= MOST_SILENT) {
         this.lose("memory", "the frame is gone");
-        this.close("the frame is gone");
-      } else this.frame?.send({ kind: "ping" });
+        return this.close("the frame is gone");
+      }
+      if (document.visibilityState === "visible") this.silent += 1;
+      this.frame?.send({ kind: "ping" });
     }, PING_MS);
   }
 
