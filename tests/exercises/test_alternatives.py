@@ -11,6 +11,227 @@ from judge.harness.outcome import Outcome, judge_case
 from judge.types import Verdict
 
 RIGHT = {
+    "160 with a for loop and argmax by hand": """
+def greedy_generate(forward, prompt, max_new, eos=None):
+    if len(prompt) == 0:
+        raise ValueError("empty")
+    out, fed, feed = [], 0, list(prompt)
+    for _ in range(max_new):
+        logits = forward(feed, fed)
+        fed += len(feed)
+        best = 0
+        for i, x in enumerate(logits):
+            if x > logits[best]:
+                best = i
+        if eos is not None and best == eos:
+            return out
+        out.append(best)
+        feed = [best]
+    return out
+""",
+    "160 by recursion, with torch": """
+import torch
+def greedy_generate(forward, prompt, max_new, eos=None):
+    if not prompt:
+        raise ValueError
+    def rest(ids, start, left):
+        if left <= 0:
+            return []
+        token = int(torch.tensor(forward(ids, start)).argmax())
+        return [] if token == eos else [token, *rest([token], start + len(ids), left - 1)]
+    return rest(tuple(prompt), 0, max_new)
+""",
+    "161 with tril": """
+import torch
+def causal_mask(n_query, n_key):
+    if not 1 <= n_query <= n_key:
+        raise ValueError
+    return torch.ones(n_query, n_key, dtype=torch.bool).tril(diagonal=n_key - n_query)
+""",
+    "161 with triu and a slice": """
+import torch
+def causal_mask(n_query, n_key):
+    if n_query <= 0 or n_query > n_key:
+        raise ValueError
+    return ~torch.triu(torch.ones((n_key, n_key)), diagonal=1).bool()[-n_query:]
+""",
+    "164 with other names for self, and a copy": """
+import torch
+class Req:
+    @property
+    def extend_len(me):
+        return me.device_len - me.cached_len
+    @property
+    def remain_len(me):
+        return max(0, me.max_device_len - me.device_len)
+    @property
+    def can_decode(me):
+        return bool(me.remain_len)
+    def complete_one(me):
+        me.cached_len, me.device_len = me.device_len, me.device_len + 1
+    def append_host(me, next_token):
+        new = torch.empty(len(me.input_ids) + 1, dtype=torch.int32)
+        new[:-1] = me.input_ids
+        new[-1:] = next_token
+        me.input_ids = new
+""",
+    "165 with arange and full": """
+import torch
+def flat_positions(reqs):
+    rows = [torch.empty(0, dtype=torch.int64)]
+    positions = [torch.empty(0, dtype=torch.int32)]
+    for req in reqs:
+        rows.append(torch.full((req.extend_len,), req.table_idx))
+        positions.append(torch.arange(req.cached_len, req.device_len, dtype=torch.int32))
+    return torch.cat(rows), torch.cat(positions)
+""",
+    "165 with repeat_interleave": """
+import torch
+def flat_positions(reqs):
+    lengths = torch.tensor([r.extend_len for r in reqs], dtype=torch.int64)
+    rows = torch.tensor([r.table_idx for r in reqs], dtype=torch.int64).repeat_interleave(lengths)
+    starts = torch.tensor([r.cached_len for r in reqs], dtype=torch.int64)
+    ends = lengths.cumsum(0)
+    positions = torch.arange(int(lengths.sum())) + (starts - ends + lengths).repeat_interleave(lengths)
+    return rows, positions.to(torch.int32)
+""",
+    "169 as transformers writes it": """
+import torch
+def apply_rope(x, positions, cos_sin):
+    half = x.shape[-1] // 2
+    table = cos_sin[positions.long()][:, None]
+    cos = torch.cat([table[..., :half]] * 2, dim=-1)
+    sin = torch.cat([table[..., half:]] * 2, dim=-1)
+    y = x.to(torch.float32)
+    rotated = torch.cat([-y[..., half:], y[..., :half]], dim=-1)
+    return (y * cos + rotated * sin).to(x.dtype)
+""",
+    "169 with complex numbers": """
+import torch
+def apply_rope(x, positions, cos_sin):
+    cos, sin = cos_sin[positions].chunk(2, -1)
+    turn = torch.complex(cos, sin).unsqueeze(1)
+    half = x.shape[-1] // 2
+    points = torch.complex(x[..., :half].float(), x[..., half:].float()) * turn
+    return torch.cat([points.real, points.imag], dim=-1).to(x.dtype)
+""",
+    "170 written anew, in float64": """
+import math
+import torch
+def yarn_cos_sin(head_dim, max_position, base, factor, original_max_position, beta_fast=32.0, beta_slow=1.0,
+                 attention_factor=None):
+    def d(r):
+        return head_dim * math.log(original_max_position / (2 * math.pi * r)) / (2 * math.log(base))
+    low, high = max(math.floor(d(beta_fast)), 0), min(math.ceil(d(beta_slow)), head_dim - 1)
+    if attention_factor is None:
+        attention_factor = 1.0 if factor <= 1 else 0.1 * math.log(factor) + 1
+    frequencies = []
+    for i in range(head_dim // 2):
+        inverse = base ** (-2 * i / head_dim)
+        ramp = min(max((i - low) / max(high - low, 0.001), 0), 1)
+        frequencies.append(inverse / factor * ramp + inverse * (1 - ramp))
+    angles = torch.arange(max_position, dtype=torch.float64)[:, None] * torch.tensor(frequencies).double()
+    return (torch.cat([angles.cos(), angles.sin()], dim=1) * attention_factor).float()
+""",
+    "171 with concat_prefix and a list of keys": """
+import torch
+from minisgl.layers.base import BaseOP, concat_prefix
+def load_state_dict(self, state_dict, *, prefix="", _internal=False):
+    for name in list(self.__dict__):
+        if name[0] == "_":
+            continue
+        value, key = getattr(self, name), concat_prefix(prefix, name)
+        if isinstance(value, BaseOP):
+            value.load_state_dict(state_dict, prefix=key, _internal=True)
+        elif isinstance(value, torch.Tensor):
+            if key not in state_dict:
+                raise KeyError(key)
+            new = state_dict.pop(key)
+            if list(new.shape) != list(value.shape):
+                raise ValueError(f"shape of {key}")
+            if new.dtype is not value.dtype:
+                raise ValueError(f"dtype of {key}")
+            self.__dict__[name] = new
+    if _internal:
+        return
+    if len(state_dict) > 0:
+        raise RuntimeError(f"not in the model: {list(state_dict.keys())}")
+""",
+    "172 with a list of slots, and parts in a local variable": """
+import torch
+def merge_projections(pairs):
+    slots = {".q_proj.": (".qkv_proj.", 0, 3), ".k_proj.": (".qkv_proj.", 1, 3),
+             ".v_proj.": (".qkv_proj.", 2, 3),
+             ".gate_proj.": (".gate_up_proj.", 0, 2), ".up_proj.": (".gate_up_proj.", 1, 2)}
+    waiting = {}
+    for name, tensor in pairs:
+        found = [part for part in slots if part in name]
+        if not found:
+            yield name, tensor
+        else:
+            merged, place, count = slots[found[0]]
+            full = name.replace(found[0], merged)
+            waiting.setdefault(full, [None] * count)[place] = tensor
+            if all(part is not None for part in waiting[full]):
+                parts = waiting.pop(full)
+                whole = torch.cat(parts)
+                yield full, whole
+    if len(waiting) != 0:
+        raise ValueError("incomplete: " + " ".join(waiting))
+""",
+    "173 with other names": """
+def forward(self, x, residual=None):
+    hidden, stream = self.input_layernorm.forward(x, residual)
+    attended = self.self_attn.forward(hidden)
+    hidden, stream = self.post_attention_layernorm.forward(attended, stream)
+    return self.mlp.forward(hidden), stream
+""",
+    "177 with sets and a nested dict": """
+from collections import defaultdict
+def kv_footprint(tables, lengths, block_size, bytes_per_token):
+    fills = defaultdict(list)
+    for number, table in enumerate(tables):
+        full, rest = divmod(lengths[number], block_size)
+        if len(table) != full + (rest > 0):
+            raise ValueError
+        for block in table[:full]:
+            fills[block].append(block_size)
+        if rest:
+            fills[table[-1]].append(rest)
+    logical, physical = sum(len(t) for t in tables), len({b for t in tables for b in t})
+    waste = sum(block_size - max(f) for f in fills.values())
+    return dict(saved_bytes=bytes_per_token * block_size * (logical - physical), tail_waste=waste,
+                physical_blocks=physical, logical_blocks=logical)
+""",
+    "178 with a dict of keys": """
+class BlockPool:
+    def __init__(self, n):
+        self.n, self.by_block = n, {}
+        self.queue, self.ref = [*range(n)], [0 for _ in range(n)]
+    def allocate(self):
+        if len(self.queue) == 0:
+            raise RuntimeError
+        first, self.queue = self.queue[0], self.queue[1:]
+        self.by_block.pop(first, None)
+        self.ref[first] += 1
+        return first
+    def publish(self, block, key):
+        if not self.ref[block]:
+            raise ValueError
+        self.by_block[block] = key
+    def lookup(self, key):
+        return min((b for b, k in self.by_block.items() if k == key), default=None)
+    def touch(self, block):
+        if block in self.queue:
+            del self.queue[self.queue.index(block)]
+        self.ref[block] += 1
+    def free(self, block):
+        if self.ref[block] < 1:
+            raise ValueError
+        self.ref[block] -= 1
+        if not self.ref[block]:
+            self.queue = self.queue + [block] if block in self.by_block else [block] + self.queue
+""",
     "176 with divmod and try": """
 def page_address(block_table, position, block_size):
     for number, least in ((position, 0), (block_size, 1)):
@@ -123,6 +344,137 @@ def radix_split(edge_tokens, query_tokens, page_size=1, lock_ref=0):
 }
 
 WRONG = {
+    "160 b": """
+def greedy_generate(forward, prompt, max_new, eos=None):
+    if not prompt:
+        raise ValueError
+    ids = list(prompt)
+    while len(ids) < len(prompt) + max_new:
+        first = len(ids) == len(prompt)
+        logits = forward(ids if first else ids[-1:], 0 if first else len(ids))
+        best = max(logits)
+        token = [i for i in range(len(logits)) if logits[i] == best][0]
+        if token == eos:
+            break
+        ids.append(token)
+    return ids[len(prompt):]
+""",
+    "161 a": """
+import torch
+def causal_mask(n_query, n_key):
+    if n_query < 1 or n_query > n_key:
+        raise ValueError
+    return torch.tril(torch.ones(n_query, n_key, dtype=torch.bool))
+""",
+    "164 b": """
+import torch
+class Req:
+    @property
+    def extend_len(self):
+        return self.device_len - self.cached_len
+    @property
+    def remain_len(self):
+        return self.max_device_len - self.input_ids.numel()
+    @property
+    def can_decode(self):
+        return self.remain_len >= 1
+    def complete_one(self):
+        self.cached_len = self.device_len
+        self.device_len = self.device_len + 1
+    def append_host(self, next_token):
+        self.input_ids = torch.cat((self.input_ids, next_token.int()))
+""",
+    "169 a": """
+import torch
+def apply_rope(x, positions, cos_sin):
+    out = torch.empty_like(x, dtype=torch.float32)
+    cos, sin = cos_sin[positions].unsqueeze(1).chunk(2, -1)
+    even, odd = x[..., 0::2].float(), x[..., 1::2].float()
+    out[..., 0::2] = even * cos - odd * sin
+    out[..., 1::2] = even * sin + odd * cos
+    return out.to(x.dtype)
+""",
+    "171 a": """
+import torch
+from minisgl.layers.base import BaseOP
+def load_state_dict(self, state_dict, *, prefix="", _internal=False):
+    for name, value in vars(self).items():
+        if name.startswith("_"):
+            continue
+        key = prefix + "." + name if prefix else name
+        if isinstance(value, torch.Tensor):
+            new = state_dict.pop(key)
+            if new.shape != value.shape or new.dtype != value.dtype:
+                raise ValueError(key)
+            with torch.no_grad():
+                value[...] = new
+        elif isinstance(value, BaseOP):
+            value.load_state_dict(state_dict, prefix=key, _internal=True)
+    if state_dict and not _internal:
+        raise RuntimeError(str(list(state_dict)))
+""",
+    "172 c": """
+import torch
+def merge_projections(pairs):
+    groups = {}
+    for name, tensor in pairs:
+        for part in ("q", "k", "v", "gate", "up"):
+            merged = "qkv" if part in "qkv" else "gate_up"
+            if f".{part}_proj." in name:
+                groups.setdefault(name.replace(f".{part}_proj.", f".{merged}_proj."), {})[part] = tensor
+                break
+        else:
+            yield name, tensor
+    for name, group in groups.items():
+        order = ("q", "k", "v") if ".qkv_proj." in name else ("gate", "up")
+        if len(group) < len(order):
+            raise ValueError(", ".join(n for n, g in groups.items() if len(g) < 2 + (".qkv_proj." in n)))
+        yield name, torch.cat([group[part] for part in order])
+""",
+    "177 b": """
+def kv_footprint(tables, lengths, block_size, bytes_per_token):
+    fill = {}
+    for table, length in zip(tables, lengths):
+        if len(table) != (length + block_size - 1) // block_size:
+            raise ValueError
+        for block in table[:-1]:
+            fill[block] = block_size
+        if table:
+            fill[table[-1]] = max(fill.get(table[-1], 0), length % block_size)
+    logical = sum(map(len, tables))
+    return {"logical_blocks": logical, "physical_blocks": len(fill),
+            "tail_waste": sum(block_size - n for n in fill.values()),
+            "saved_bytes": (logical - len(fill)) * block_size * bytes_per_token}
+""",
+    "178 a": """
+class BlockPool:
+    def __init__(self, n):
+        self.queue, self.ref, self.keys = list(range(n)), [0] * n, {}
+    def allocate(self):
+        if not self.queue:
+            raise RuntimeError
+        block = self.queue.pop(0)
+        self.keys.pop(block, None)
+        self.ref[block] = 1
+        return block
+    def publish(self, block, key):
+        if self.ref[block] == 0:
+            raise ValueError
+        self.keys[block] = key
+    def lookup(self, key):
+        return min([b for b in self.keys if self.keys[b] == key], default=None)
+    def touch(self, block):
+        self.ref[block] += 1
+    def free(self, block):
+        if self.ref[block] == 0:
+            raise ValueError
+        self.ref[block] -= 1
+        if self.ref[block] == 0:
+            if block in self.keys:
+                self.queue.append(block)
+            else:
+                self.queue.insert(0, block)
+""",
     "192 e": """
 def cache_req(self, req, *, finished):
     row, old = self.page_table[req.table_idx], req.cache_handle
