@@ -11,17 +11,18 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from judge.exercises import Exercise
+from judge.exercises import Exercise, find
 from judge.solution import solution_text
 from judge.starter import starter
 from tools.book.directives import ADMONITIONS, cell_tags, find_exercise, tree_lines
 from tools.book.figures import Figure
 from tools.book.manifest import status
 from tools.book.page import Page
-from tools.book.source import Directive, expand
+from tools.book.source import Directive, Source, code_lines, expand
 
 _PASSED = '    print(sample.__name__, "passed")'
 _LABEL = re.compile(r"^\([a-z][a-z0-9-]*\)=\n", re.M)
+_TO_SITE = re.compile(r"\]\((?:exercise:(?P<id>\d+)|site:[^)\s]*)\)")
 
 
 @dataclass
@@ -39,8 +40,23 @@ class Sheet:
             SourceError: a directive is unknown or wrong.
         """
         source = self.page.source
-        body = self._expand(_LABEL.sub("", source.text), source.first_line)
+        body = self._expand(_LABEL.sub("", self._to_files(source)), source.first_line)
         return f"{self._head()}\n\n{_cell('%load_ext judge.notebook', 'remove-cell')}\n\n{body}"
+
+    def _to_files(self, source: Source) -> str:
+        """Links to the site as links to what the repository has of it: a notebook is read beside the files."""
+
+        def file(found: re.Match[str]) -> str:
+            if not found["id"]:
+                return "](../../README.md)"
+            exercise = find(found["id"], self.page.root)
+            return f"](../exercises/{exercise.key}/{self.page.lang}.md)"
+
+        code = code_lines(source)
+        lines = source.text.split("\n")
+        return "\n".join(
+            line if number in code else _TO_SITE.sub(file, line) for number, line in enumerate(lines)
+        )
 
     def _expand(self, text: str, first_line: int) -> str:
         return expand(text, self.page.source.path, first_line, self._render)
@@ -102,10 +118,20 @@ class Sheet:
             rows.append(f"- **{number}** {exercise.title[self.page.lang]}, `{exercise.qualname}`")
         return "\n".join(rows)
 
+    def animation(self, directive: Directive) -> str:
+        """What it shows, in words, until a notebook plays it."""
+        animation = self.page.animation(directive)
+        if animation is None:
+            return self.figure(directive)
+        self.page.figures.append(animation)
+        label = self.page.word("figure", chapter=self.page.chapter, n=len(self.page.figures))
+        return f"**{label} {animation.title}** {animation.alt} {directive.body.strip()}"
+
     def figure(self, directive: Directive) -> str:
         drawn = self.page.figure(directive)
         self.figures[f"{drawn.name}.svg"] = drawn
-        label = self.page.word("figure", chapter=self.page.chapter, n=len(self.figures))
+        self.page.figures.append(drawn)
+        label = self.page.word("figure", chapter=self.page.chapter, n=len(self.page.figures))
         return f"![{drawn.alt}](attachment:{drawn.name}.svg)\n\n**{label}** {directive.body.strip()}"
 
     def unfold(self, directive: Directive) -> str:
@@ -151,7 +177,8 @@ _HANDLERS: dict[str, Callable[[Sheet, Directive], str]] = {
     "output": Sheet.output,
     "exercise": Sheet.exercise,
     "exercises": Sheet.exercises,
-    "animation": Sheet.figure,
+    "animation": Sheet.animation,
+    "figure": Sheet.figure,
     "selftest": Sheet.unfold,
     "fold": Sheet.unfold,
     "predict": Sheet.predict,
