@@ -106,7 +106,9 @@ def test_html_of_a_directive_has_no_empty_line() -> None:
         ),
         ("```{output} ch99\n```", "no output ch99.txt; run: python -m tools.book.outputs"),
         ("```{exercise} 999\n```", "08_x.md:1: {exercise}: no exercise 999"),
-        ("```{animation} none\n```", "no figure none.svg"),
+        ("```{animation} none\n```", "{animation}: no animation none, and no figure none.svg"),
+        ("```{figure} none\n```", "{figure}: no figure none.svg"),
+        ("```{animation} kv_pool\n:trace: none\n```", "no trace none.jsonl in animations/traces/"),
         ("```{tree}\nminisgl/none.py: x\n```", "08_x.md:2: {tree}: steps.toml does not know minisgl/none.py"),
         (
             "```{tree}\n```",
@@ -122,10 +124,12 @@ def test_errors_name_file_line_and_directive(text: str, said: str) -> None:
     assert said in problem(text)
 
 
-def test_exercise_links_into_the_runner_in_the_language_of_the_page() -> None:
+def test_exercise_is_a_section_that_the_site_brings_to_life() -> None:
     assert 'href="/zh/exercises/192"' in html("```{exercise} 192\nx\n```")
     shown = html("```{exercise} 192\nx\n```", "en")
+    assert '<section class="ex-inline" id="ex-192" data-exercise="192" data-lang="en"' in shown
     assert 'href="/en/exercises/192"' in shown
+    assert "NotImplementedError" in shown  # what there is to write, for who has no scripts
     assert "python practice/judge.py 192" in shown
     assert "CacheManager.cache_req" in shown
 
@@ -137,8 +141,16 @@ def test_output_can_be_folded_and_keeps_every_line() -> None:
     assert all(line in shown for line in stored.splitlines())
 
 
+def test_animation_carries_its_text_and_its_trace() -> None:
+    shown = html("```{animation} kv_pool\nCaption\n```", "en")
+    source = "../../assets/animations/traces/kv_pool.jsonl"
+    assert f'<minisgl-animation name="kv_pool" lang="en" src="{source}">' in shown
+    assert "KV pool" in shown
+    assert "Figure 8-1" in shown
+
+
 def test_figures_are_drawn_in_the_language_of_the_page() -> None:
-    zh, en = (html("```{animation} 08_owners\nx\n```", lang) for lang in ("zh", "en"))
+    zh, en = (html("```{figure} 08_owners\nx\n```", lang) for lang in ("zh", "en"))
     assert "空闲" in zh
     assert "空闲" not in en
     assert 'role="img"' in zh
