@@ -72,7 +72,7 @@ def test_a_book_without_formulas_carries_nothing_of_katex(tmp_path: Path) -> Non
 
 
 def test_what_katex_does_not_take_is_an_error() -> None:
-    with pytest.raises(MathError, match="KaTeX does not take .*: KaTeX parse error") as raised:
+    with pytest.raises(MathError, match=r"KaTeX does not take .*: KaTeX parse error") as raised:
         Setter([("\\frac{1}", False)])
     assert raised.value.tex == "\\frac{1}"
 

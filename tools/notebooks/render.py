@@ -44,7 +44,7 @@ class Sheet:
         return f"{self._head()}\n\n{_cell('%load_ext judge.notebook', 'remove-cell')}\n\n{body}"
 
     def _to_files(self, source: Source) -> str:
-        """Links to the site as links to what the repository has of it: a notebook is read beside the files."""
+        """Links to the site as links to files: a notebook is read in the repository."""
 
         def file(found: re.Match[str]) -> str:
             if not found["id"]:
