@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from judge.service.guard import BOOK_POLICY
+from judge.service.headers import page_policy
 from tools.book.build import build
 from tools.book.site import publish_shared
 
@@ -24,7 +24,7 @@ class Handler(http.server.SimpleHTTPRequestHandler):
     }
 
     def end_headers(self) -> None:
-        self.send_header("content-security-policy", BOOK_POLICY)
+        self.send_header("content-security-policy", f"{page_policy()}; frame-ancestors 'none'")
         super().end_headers()
 
     def log_message(self, format: str, *args: Any) -> None:

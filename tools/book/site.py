@@ -12,6 +12,8 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+from judge.service.headers import page_policy
+
 ROOT = Path(__file__).resolve().parents[2]
 UP = "../../"
 """From a page of the book to the site's root."""
@@ -25,12 +27,8 @@ ANIMATION = ("assets/animations/element.js",)
 ADDRESSES = tuple(f"{{lang}}/{place}" for place in ("", "exercises/", "cards/", "playground/", "progress/"))
 """Pages of the site that a page of the book may link to, besides the exercises."""
 
-POLICY = (
-    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data: blob:; "
-    "font-src 'self'; connect-src 'self'; frame-src 'self'; worker-src 'self'; manifest-src 'self'; "
-    "base-uri 'none'; form-action 'self'"
-)
-"""Also in each page, for hosts that send no headers. The search runs WebAssembly."""
+POLICY = page_policy()
+"""Also in each page, for hosts that send no headers."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +66,19 @@ def web_address(remote: str) -> str:
         r"(?:https?://|ssh://|git@)(?:[^@/]*@)?([\w.-]+)(?::\d+)?[:/](.+?)(?:\.git)?/?", remote
     )
     return f"https://{found[1]}/{found[2]}" if found else ""
+
+
+def set_policy(book: Path, policy: str) -> None:
+    """Give the pages of a built book the site's policy, which names the frame that runs Python.
+
+    Pages are replaced, not written into: other copies may be links to the same file.
+    """
+    if policy == POLICY:
+        return
+    for page in sorted(book.rglob("*.html")):
+        fresh = page.with_suffix(".fresh")
+        fresh.write_text(page.read_text(encoding="utf-8").replace(POLICY, policy, 1), encoding="utf-8")
+        fresh.replace(page)
 
 
 def publish_shared(assets: Path) -> None:

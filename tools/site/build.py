@@ -21,6 +21,7 @@ from pathlib import Path
 from judge.exercise_toml import ExerciseError
 from judge.exercises import ROOT, load_exercises
 from judge.service.headers import frame_hash, page_policy
+from tools.book.site import set_policy
 from tools.node import NodeMissing, find_node, install_packages
 from tools.runtime.offline import write_precache
 from tools.site.cards import cards
@@ -125,7 +126,9 @@ def build(out: Path, *, course: Path = ROOT, store: Path = STORE, parts: Sequenc
             write_json(assets / f"cards.{lang}.json", own)
         if (assets / "app" / "sw.js").is_file():  # its scope is the folder that it lies in
             shutil.move(assets / "app" / "sw.js", fresh / "sw.js")
-        Pages(course, exercises, _assets(fresh, styles)).write(fresh)
+        known = _assets(fresh, styles)
+        set_policy(fresh / "book", known.policy)
+        Pages(course, exercises, known).write(fresh)
         write_precache(fresh)
         replace(fresh, out)
     return missing
