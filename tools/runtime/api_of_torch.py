@@ -29,11 +29,25 @@ def _entry(name: str, value: Any) -> dict[str, str]:
         if found is not None:
             own_names = ("self", "input") if kind == "method" else ()
             own = [one for one in found.parameters.values() if one.name not in own_names]
-            plain = [one.replace(annotation=inspect.Parameter.empty) for one in own]
+            plain = [
+                one.replace(annotation=inspect.Parameter.empty, default=_shown(one.default)) for one in own
+            ]
             shown = inspect.Signature(plain)
             signature = str(shown)
     doc = (inspect.getdoc(value) or "").partition("\n")[0] if kind != "constant" else ""
     return {"name": name, "kind": kind, "signature": signature, "doc": doc}
+
+
+class _Elided:
+    """Stands for a default whose text tells nothing, and changes from run to run."""
+
+    def __repr__(self) -> str:
+        return "..."
+
+
+def _shown(default: Any) -> Any:
+    known = (int, float, str, bool, type(None), tuple)
+    return default if default is inspect.Parameter.empty or isinstance(default, known) else _Elided()
 
 
 def main() -> None:
