@@ -124,7 +124,7 @@ def overlap() -> Events:
                 [prompt(0, 5), prompt(1, 4)],
                 [
                     SamplingParams(max_tokens=5, ignore_eos=True),
-                    SamplingParams(max_tokens=9, ignore_eos=True, stop_token_ids=[stop]),
+                    SamplingParams(max_tokens=9, ignore_eos=True, stop_token_ids=(stop,)),
                 ],
             )
     return recorder.events

@@ -2,56 +2,12 @@
 
 import { cutSteps, withEnd, type Cut } from "../steps";
 import { count, counts, name, poolOf, uid } from "../trace";
-import type { BaseState, Step, TraceEvent } from "../types";
+import type { Step, TraceEvent } from "../types";
 import { note } from "../words";
+import { free, insert, lock } from "./call";
+import { first, own, owned, page, tally, type Owner, type PoolState, type Row } from "./state";
 
-/** "free", "cache", "new" (allocated, in no row yet), "lost" (nobody's), or a request's name. */
-export type Owner = string;
-
-export interface Page {
-  owner: Owner;
-  /** Tokens in it. */
-  fill: number;
-  touched: boolean;
-  freed: boolean;
-}
-
-export interface Row {
-  /** First location of the page of each part of `size` positions. */
-  pages: number[];
-  length: number;
-  /** Positions whose KV is computed. */
-  computed: number;
-  /** Tokens of the prefix that it holds locked. */
-  locked: number;
-}
-
-/** A call of `cache_req`, from its insertion on. */
-export interface Call {
-  req: number;
-  number: number;
-  finished: boolean | null;
-  /** old.cached_len, cached_len, new.cached_len, req.cached_len */
-  bounds: [number, number, number, number];
-  /** Pages of the row now, and those that it named before where that has changed. */
-  row: number[];
-  before: Record<number, number>;
-  /** The region that the last event was about. */
-  region: "A" | "B" | "C" | "D" | null;
-}
-
-export interface PoolState extends BaseState {
-  size: number;
-  pages: Page[];
-  rows: Record<number, Row>;
-  /** Requests in the order of their admission: it gives them their colours. */
-  order: number[];
-  /** Length of the prompts of those who wait. */
-  prompts: Record<number, number>;
-  batch: { phase: string; uids: number[]; tokens: number[] } | null;
-  call: Call | null;
-  calls: number;
-}
+export type { PoolState } from "./state";
 
 export function start(events: readonly TraceEvent[]): PoolState {
   const { pages, size } = poolOf(events);
@@ -172,36 +128,6 @@ export function end(state: PoolState, step: Step): void {
   else state.note = note("kv_pool_idle", { ...of, total: state.pages.length });
 }
 
-/** How many pages each kind of owner has. */
-export function tally(state: PoolState): { free: number; held: number; cached: number; lost: number } {
-  const of = { free: 0, held: 0, cached: 0, lost: 0 };
-  for (const { owner } of state.pages) {
-    of[owner === "free" || owner === "lost" ? owner : owner === "cache" ? "cached" : "held"] += 1;
-  }
-  return of;
-}
-
-/** First locations of an owner's pages. */
-export function owned(state: PoolState, owner: Owner): number[] {
-  return state.pages.flatMap((page, i) => (page.owner === owner ? [i * state.size] : []));
-}
-
-/** The requests whose rows name a page, in the order of their admission. */
-export function namedBy(state: PoolState, place: number): number[] {
-  return state.order.filter((req) => state.rows[req]?.pages.includes(place));
-}
-
-function page(state: PoolState, place: number): Page | null {
-  return state.pages[Math.floor(place / state.size)] ?? null;
-}
-
-const first = (state: PoolState, place: number): number => place - (place % state.size);
-
-function own(state: PoolState, place: number, owner: Owner): void {
-  const one = page(state, place);
-  if (one) Object.assign(one, { owner, touched: true, fill: owner === "cache" ? state.size : 0 });
-}
-
 function setup(state: PoolState, event: TraceEvent): void {
   const cached = counts(event, "cached");
   for (const place of cached) own(state, place, "cache");
@@ -300,84 +226,6 @@ function fill(state: PoolState, req: number, row: Row): void {
     const one = page(state, place);
     if (one?.owner === name(req)) one.fill = Math.max(0, Math.min(state.size, row.computed - i * state.size));
   });
-}
-
-function lock(state: PoolState, req: number | null, event: TraceEvent): void {
-  const length = count(event, "cached_len");
-  const row = req === null ? undefined : state.rows[req];
-  if (event.type === "lock" && row) row.locked = length;
-  if (state.call && event.type === "unlock") state.call.region = null;
-  const key = length > 0 ? `kv_pool_${event.type}` : `kv_pool_${event.type}_none`;
-  state.note = note(key, { req: req === null ? "?" : name(req), n: length });
-}
-
-function insert(
-  state: PoolState,
-  req: number | null,
-  event: TraceEvent,
-  index: number,
-  events: readonly TraceEvent[],
-): void {
-  const locations = counts(event, "locations");
-  const [cached, after, length] = [count(event, "cached_len"), count(event, "new_len"), count(event, "length")];
-  for (let at = cached; at < Math.min(after, locations.length); at += state.size) own(state, locations[at] as number, "cache");
-  if (req === null) return;
-  const row = (state.rows[req] ??= { pages: [], length: 0, computed: length, locked: 0 });
-  const finished = outcome(events, index, req);
-  state.calls += 1;
-  state.call = {
-    req,
-    number: state.calls,
-    finished,
-    bounds: [row.locked, Math.max(cached, row.locked), Math.max(after, row.locked), length],
-    row: row.pages.slice(0, Math.ceil(length / state.size)),
-    before: {},
-    region: "C",
-  };
-  const kind = finished === null ? "inserted" : finished ? "insert_ends" : "insert_goes_on";
-  const held = Math.max(0, cached - row.locked);
-  state.note = note(`kv_pool_${kind}${held > 0 ? "_held" : ""}`, {
-    req: name(req),
-    new: after,
-    len: length,
-    fresh: Math.max(0, after - cached),
-    held,
-  });
-}
-
-/** Whether the call that began at `index` ends the request; null when the trace does not say. */
-function outcome(events: readonly TraceEvent[], index: number, req: number): boolean | null {
-  for (let i = index + 1; i < events.length; i += 1) {
-    const event = events[i] as TraceEvent;
-    if (event.type === "cache_req" && event.req === req) return event["finished"] === true;
-    if (event.type === "insert" || event.type === "batch") return null;
-  }
-  return null;
-}
-
-function free(state: PoolState, req: number | null, event: TraceEvent): void {
-  const places = counts(event, "pages");
-  const call = state.call?.req === req ? state.call : null;
-  const [twice, cached]: [number[], number[]] = [[], []];
-  for (const place of places) {
-    const one = page(state, place);
-    if (!one) continue;
-    if (one.owner === "free") twice.push(place);
-    if (one.owner === "cache") cached.push(place);
-    own(state, place, "free");
-    one.freed = true;
-  }
-  if (twice.length > 0) state.alerts.push(note("kv_pool_twice", { pages: twice }));
-  if (cached.length > 0) state.alerts.push(note("kv_pool_free_cached", { pages: cached }));
-  const who = req === null ? "?" : name(req);
-  if (!call) {
-    state.note = note("kv_pool_free", { pages: places });
-    return;
-  }
-  const tail = Math.floor(call.bounds[2] / state.size);
-  const isTail = places.every((place) => call.row.indexOf(place) >= tail);
-  call.region = isTail ? "D" : "B";
-  state.note = note(isTail ? "kv_pool_free_tail" : "kv_pool_free_duplicate", { req: who, pages: places });
 }
 
 function evict(state: PoolState, event: TraceEvent): void {

@@ -5,7 +5,7 @@ import { legend, ownerClass, ownerWord, shortNames } from "../player/owners";
 import { counts, name, uid } from "../trace";
 import type { Context, TraceEvent, View } from "../types";
 import { note } from "../words";
-import { namedBy, owned, tally, type Call, type PoolState } from "./fold";
+import { namedBy, owned, tally, type Call, type PoolState } from "./state";
 
 const MOST_CELLS = 256;
 /** Pages with more tokens than this show them as a bar. */

@@ -23,7 +23,9 @@ def test_a_module_stands_alone(name: str, built: Path) -> None:
 
 def test_the_folder_has_modules_traces_and_the_table(built: Path) -> None:
     names = {path.name for path in built.iterdir()}
-    assert names == {*(f"{name}.js" for name in NAMES), "element.js", "traces", "for_exercise.json"}
+    rest = {"element.js", "traces", "for_exercise.json", "zh.html", "en.html"}
+    assert names == {*(f"{name}.js" for name in NAMES), *rest}
+    assert all(f'name="{name}"' in (built / "zh.html").read_text(encoding="utf-8") for name in NAMES)
     assert {path.name for path in (built / "traces").iterdir()} == {
         path.name for path in TRACES.glob("*.jsonl")
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import shutil
 import sys
@@ -27,7 +28,8 @@ SHARED = "player_"
 
 
 def build(out: Path) -> None:
-    """Write NAME.js for each animation, element.js, the recorded traces and for_exercise.json into `out`.
+    """Write into `out`: NAME.js for each animation, element.js, the recorded traces, for_exercise.json, and a
+    page in each language that shows them all.
 
     Raises:
         NodeMissing: see tools.node.
@@ -52,6 +54,8 @@ def build(out: Path) -> None:
         plan.unlink()
     shutil.copytree(SOURCE / "traces", out / "traces", dirs_exist_ok=True)
     shutil.copyfile(SOURCE / "for_exercise.json", out / "for_exercise.json")
+    for lang in LANGS:
+        (out / f"{lang}.html").write_text(gallery(lang), encoding="utf-8")
 
 
 def words(name: str) -> dict[str, dict[str, str]]:
@@ -61,6 +65,25 @@ def words(name: str) -> dict[str, dict[str, str]]:
         catalogue = tomllib.loads((ROOT / "i18n" / f"{lang}.toml").read_text(encoding="utf-8"))["animation"]
         chosen[lang] = {key: text for key, text in catalogue.items() if key.startswith((SHARED, f"{name}_"))}
     return chosen
+
+
+def gallery(lang: str) -> str:
+    """A page with every animation."""
+    titles = {name: html.escape(words(name)[lang][f"{name}_title"]) for name in NAMES}
+    sections = "\n".join(
+        f'<section aria-labelledby="{name}-h"><h2 id="{name}-h">{title}</h2>'
+        f'<minisgl-animation name="{name}" lang="{lang}">{title}</minisgl-animation></section>'
+        for name, title in titles.items()
+    )
+    other = next(one for one in LANGS if one != lang)
+    return (
+        f'<!doctype html>\n<html lang="{"zh-CN" if lang == "zh" else "en"}">\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n<title>minisgl</title>\n'
+        '<script type="module" src="element.js"></script>\n'
+        f'<main>\n<h1>minisgl</h1>\n<p><a href="{other}.html" hreflang="{other}">{other}</a></p>\n'
+        f"{sections}\n</main>\n</html>\n"
+    )
 
 
 if __name__ == "__main__":
