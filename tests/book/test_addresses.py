@@ -29,6 +29,6 @@ def test_the_sites_policy_reaches_every_page_and_no_other_copy(tmp_path: Path) -
     kept.write_text(f'<meta content="{POLICY}">{POLICY}')
     page.hardlink_to(kept)
     set_policy(tmp_path / "book", "default-src 'self'")
-    assert page.read_text() == f'<meta content="default-src \'self\'">{POLICY}'
+    assert page.read_text() == f"<meta content=\"default-src 'self'\">{POLICY}"
     assert POLICY in kept.read_text().split(">")[0]
     assert [path.name for path in page.parent.iterdir()] == ["a.html"]

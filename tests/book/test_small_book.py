@@ -55,6 +55,7 @@ def test_what_is_right_is_built(tmp_path: Path) -> None:
     assert 'class="katex"' in page
     assert '<link rel="stylesheet" href="assets/katex.css">' in page
     assert (tmp_path / "out" / "en" / "assets" / "katex.css").is_file()
+    assert "Khan Academy" in (tmp_path / "out" / "en" / "assets" / "katex.LICENSE.txt").read_text()
     assert (tmp_path / "out" / "zh" / "pagefind" / "pagefind-entry.json").is_file()
 
 

@@ -145,6 +145,7 @@ class Setter:
                 shutil.copyfile(dist / file[1], folder / file[1])
         own = "".join(f".{name}{{{style}}}" for style, name in self._styles.items())
         text = "".join(faces) + _FACE.sub("", css) + own
+        shutil.copyfile(WEB / "node_modules" / "katex" / "LICENSE", folder / "katex.LICENSE.txt")
         (folder / "katex.css").write_text(text + "\n", encoding="utf-8")
 
 

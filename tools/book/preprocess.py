@@ -23,6 +23,7 @@ from tools.book.page import Page
 from tools.book.parts import part
 from tools.book.site import ROOT, UP, Site
 from tools.book.source import Source, SourceError, code_lines, parse, prose_lines
+from tools.book.translations import is_stale
 
 PAGE_HEAD = ("title", "lead")
 CHAPTER_HEAD = ("chapter", *PAGE_HEAD, "minutes", "needs", "writes", "exercises")
@@ -77,6 +78,9 @@ def page_html(relative: Path, lang: str, site: Site, root: Path = ROOT) -> str:
     head = part("head", page, source.head, sections)
     rail = part("rail", page, sections)
     article = '<article class="page" data-pagefind-body>'
+    if lang != "zh" and is_stale(root, relative.stem):
+        original = f"../zh/{relative.with_suffix('.html').name}"
+        article += "\n\n" + part("stale", page, original)
     return "\n\n".join([article, head, body, _mend(page, relative), "</article>", rail])
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import platform
+import shutil
 import subprocess
 from pathlib import Path
 
 from tools.book.mdbook import BuildError
 from tools.node import WEB
 
-KEPT = ("pagefind.js", "pagefind-worker.js", "pagefind-entry.json")
+KEPT = ("pagefind.js", "pagefind-worker.js", "pagefind-entry.json", "LICENSE.txt")
 """Besides index, fragments and wasm: our own dialog needs nothing of Pagefind's interfaces."""
 
 
@@ -30,6 +31,7 @@ def index_pages(folder: Path) -> None:
     made = folder / "pagefind"
     if done.returncode or not (made / "pagefind-entry.json").is_file():
         raise BuildError(f"pagefind: {(done.stdout + done.stderr).strip() or 'wrote no index'}")
+    shutil.copyfile(WEB / "node_modules" / "pagefind" / "LICENSE" / "LICENSE", made / "LICENSE.txt")
     for path in made.iterdir():
         if path.is_file() and path.name not in KEPT and path.suffix not in (".pf_meta", ".pagefind"):
             path.unlink()
