@@ -6,8 +6,10 @@ import ast
 
 import pytest
 
-from judge.exercises import Exercise
-from tools.mutate import mutants, survivors
+from judge.exercises import Exercise, find
+from judge.harness.local import load_target
+from judge.solution import solution_text
+from tools.mutate import _have_own_data, mutants, survivors
 
 EQUIVALENT = {
     "req_lengths": {
@@ -82,3 +84,25 @@ def test_mutator_changes_one_point(body: str, expected: set[str]) -> None:
 def test_mutator_leaves_messages_and_traces_alone() -> None:
     source = 'def target(a):\n    if a:\n        raise ValueError(f"{a} {1}")\n    trace.emit("x", a)\n'
     assert not [c for c in mutants(source, "target") if "trace" in c.source or "{2}" in c.source]
+
+
+def test_mutator_goes_through_the_methods_of_a_class() -> None:
+    source = (
+        'class Target:\n    """Doc."""\n\n    size = 1\n\n'
+        '    def grow(self):\n        """Doc."""\n        self.size += 1\n\n'
+        "    @property\n    def full(self):\n        return self.size > 8\n"
+    )
+    changed = {change.what for change in mutants(source, "Target")}
+    assert {"self.size += 1 -> pass", "self.size > 8 -> self.size >= 8", "8 -> 9"} <= changed
+    assert not any("Doc" in what for what in changed)
+
+
+def test_a_mutant_writes_into_a_copy_of_what_it_imports() -> None:
+    """Else the reference, which comes after it, would read what it wrote."""
+    from minisgl.models.weight import _MERGED_OF
+
+    target = load_target(find("172"), solution_text(find("172")), "<mutant>")
+    assert target.__globals__["_MERGED_OF"] is _MERGED_OF
+    _have_own_data(target)
+    assert target.__globals__["_MERGED_OF"] is not _MERGED_OF
+    assert target.__globals__["_MERGED_OF"] == _MERGED_OF

@@ -9,6 +9,7 @@ import toy
 
 from judge.exercise_toml import ExerciseError
 from judge.exercises import load_exercise, load_exercises
+from judge.solution import solution_text
 from judge.starter import origin_of, starter
 
 ENGINE = '''\
@@ -94,6 +95,15 @@ def test_a_class_target_has_its_members(make_toy):
     (method,) = definition.body
     assert isinstance(method, ast.FunctionDef) and method.name == "size"
     assert "@property" in source and "secret" not in source
+
+
+def test_rules_stand_in_the_class_and_the_solution_shows_its_members_alone(make_toy):
+    exercise = engine_toy(make_toy, "minisgl.part.work:Manager", members='["size"]')
+    source = starter(exercise, "en")
+    assert source.index("class Manager:") < source.index("    # 1. Each number is doubled.")
+    (shown,) = [node for node in ast.parse(solution_text(exercise)).body if isinstance(node, ast.ClassDef)]
+    assert [node.name for node in shown.body] == ["size"]
+    assert "NotImplementedError" not in solution_text(exercise)
 
 
 def test_a_member_that_the_engine_lacks(make_toy):

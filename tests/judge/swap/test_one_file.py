@@ -12,6 +12,8 @@ from judge.engine_result import ProgramResult, Told, difference, parse_result
 from judge.exercises import find
 from judge.harness.local import load_reference, load_target
 from judge.jobs import P
+from judge.run import judge_submission
+from judge.sandbox import Pool
 from judge.solution import solution_text
 from judge.swap import install, program
 from judge.swap.one_file import SLUGS, OneFileEngine
@@ -112,3 +114,29 @@ def test_the_file_is_left_as_it_was(slug: str) -> None:
 def test_its_functions_want_this_engine(slug: str) -> None:
     with pytest.raises(TypeError, match="one-file engine"), install(None, find(slug), {slug: len}):
         pass
+
+
+SEARCH = """
+import gc, sys
+
+def found():
+    texts = [text for loader in sys.meta_path for text in getattr(loader, "sources", {}).values()]
+    texts += [text for text in gc.get_objects() if type(text) is str]
+    return sum("ids, start = [token], start " "+ len(ids)" in text for text in texts), len(texts)
+
+def greedy_generate(forward, prompt, max_new, eos=None):
+    from examples.ch00_tiny_engine import TinyEngine, greedy_generate
+    try:
+        greedy_generate(forward, prompt, max_new)
+    except NotImplementedError:
+        print("cut out")
+    print("found", *found())
+"""
+
+
+def test_the_sandbox_lacks_the_body_that_is_asked_for() -> None:
+    with Pool() as pool:
+        result = judge_submission(find("160"), SEARCH.encode(), pool=pool, samples_only=True, seed=b"seed")
+    cut, found = result.samples[0].stdout.splitlines()[:2]
+    word, count, texts = found.split()
+    assert (cut, word, count) == ("cut out", "found", "0") and int(texts) > 50

@@ -106,6 +106,39 @@ def test_members_of_a_class_are_bound_onto_the_engines_class(llm):
     assert (Req.__dict__["extend_len"], Req.__dict__["complete_one"]) == before
 
 
+def test_what_makes_an_engine_is_in_place_before_it_is_made():
+    exercise = find("170")
+    reference = load_reference(exercise)
+    calls = []
+
+    def yarn_cos_sin(*args, **kwargs):
+        calls.append(kwargs["factor"])
+        return reference(*args, **kwargs)
+
+    job = exercise.hidden.make_jobs()[0]
+    alone, swapped = run(exercise, job, {}), run(exercise, job, {"yarn_cos_sin": yarn_cos_sin})
+    assert calls == [4.0] and difference(alone, swapped, 1) is None
+
+
+def test_a_shuffled_checkpoint_is_the_same_model():
+    exercise = find("172")
+    reference = load_reference(exercise)
+    orders: list[list[str]] = []
+
+    def merge_projections(pairs):
+        orders.append([])
+        for name, tensor in pairs:
+            orders[-1].append(name)
+            yield name, tensor
+
+    function = {"merge_projections": lambda pairs: reference(merge_projections(pairs))}
+    plain, shuffled = (
+        run(exercise, EngineJob("any", [[P(0, 5)]], shuffled=mixed), function) for mixed in (False, True)
+    )
+    assert plain.tokens == shuffled.tokens
+    assert orders[0] != orders[1] and sorted(orders[0]) == sorted(orders[1])
+
+
 def test_a_function_is_replaced_wherever_it_was_imported(llm):
     original = sys.modules["minisgl.utils.misc"].cdiv
     spec = SwapSpec("cdiv", "engine", "minisgl.utils.misc:cdiv")
