@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from html import escape
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, HTTPException, Request
 from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse
@@ -17,7 +17,6 @@ from judge.service.api import Service, service_of
 from judge.service.language import preferred
 
 Here = Annotated[Service, Depends(service_of)]
-Page = Literal["zh", "en"]
 router = APIRouter(include_in_schema=False)
 
 
@@ -35,9 +34,11 @@ def favicon(service: Here, request: Request) -> Response:
     return _serve(service.settings.site, "assets/mark.svg", request)
 
 
-@router.get("/{lang}/exercises/{name}")
-def exercise(lang: Page, name: str, service: Here, request: Request) -> Response:
+@router.get("/zh/exercises/{name}")
+@router.get("/en/exercises/{name}")
+def exercise(name: str, service: Here, request: Request) -> Response:
     """Addresses of an exercise without the last slash, and by its name."""
+    lang = request.url.path[1:3]
     found = service.catalog.get(name)
     if found is None:
         return file(f"{lang}/exercises/{name}", service, request)

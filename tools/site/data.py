@@ -16,18 +16,6 @@ from judge.i18n import LANGS, t
 from judge.source import interface
 from judge.starter import starter
 
-ANIMATIONS = {
-    "04": "page_table",
-    "07": "scheduler_timeline",
-    "08": "kv_pool",
-    "09": "radix_tree",
-    "10": "chunked_prefill",
-    "11": "overlap",
-    "16": "tensor_parallel",
-    "18": "cuda_graph",
-}
-"""Which animation plays the learner's run of an exercise, by chapter."""
-
 PROMPTS = {
     "zh": ["从前，海边有一个小村子，", "从前，海边有一座灯塔，"],
     "en": ["Once upon a time, in a village by the sea,", "Once upon a time, in a village by the hill,"],
@@ -60,6 +48,7 @@ def exercise_data(one: Exercise, exercises: Sequence[Exercise], lang: str) -> di
         "target": one.target,
         "place": one.place,
         "members": list(one.members),
+        "interface": interface(one),
         "browser": one.browser,
         "samples": one.samples,
         "interface": interface(one),
@@ -80,12 +69,19 @@ def exercise_data(one: Exercise, exercises: Sequence[Exercise], lang: str) -> di
             "memory_mb": one.limits.memory_mb,
             "source_kb": one.limits.source_kb,
         },
-        "animation": ANIMATIONS.get(one.chapter[:2], "kv_pool"),
+        "animations": animations(one),
         "prompts": list(one.engine_text.get(lang) or PROMPTS[lang]),
         "next": None
         if following is one
         else {"id": following.id, "name": following.name, "title": following.title[lang]},
     }
+
+
+def animations(one: Exercise) -> list[str]:
+    """The animations that play a run of it, the best first, by animations/for_exercise.json."""
+    table = json.loads((ROOT / "animations" / "for_exercise.json").read_text(encoding="utf-8"))
+    found: list[str] = table["exercises"].get(str(one.id), table["otherwise"])
+    return found
 
 
 def write_exercises(exercises: Mapping[int, Exercise], out: Path) -> None:

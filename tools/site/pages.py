@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -168,9 +169,18 @@ class Pages:
 
 
 def say(one: Exercise, lang: str) -> str:
-    """The first paragraph of the statement: what the exercise is about."""
+    """The first sentences of the statement, with its backticks, without its bold face."""
     blocks = one.statement(lang).strip().split("\n\n")
-    return next((block for block in blocks if block and block[0] not in "#|`<-*0123456789"), one.title[lang])
+    found = next((block for block in blocks if block and block[0] not in "#|<-*0123456789"), one.title[lang])
+    text = ""
+    for sentence in re.findall(r".+?(?:[。？！]|[.?!](?= |$)|$)", " ".join(found.replace("**", "").split())):
+        if text and len(text) + len(sentence) > (_MOST_SAY if lang == "en" else _MOST_SAY // 2):
+            break
+        text += sentence
+    return text.strip()
+
+
+_MOST_SAY = 240
 
 
 def rich(text: str) -> Markup:

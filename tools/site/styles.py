@@ -14,7 +14,7 @@ BUNDLES = {
     "tools": ("desk.css", "tools.css"),
 }
 INLINE = ("desk.css", "inline.css")
-"""For the exercise inside a chapter. The book's pages name it and the sheets of every page: those names stay."""
+"""For the exercise inside a chapter. The book names it and the sheets of every page: those names stay."""
 
 
 def write_styles(source: Path, out: Path) -> dict[str, str]:

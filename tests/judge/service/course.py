@@ -82,6 +82,7 @@ def make_site(root: Path) -> Path:
         "assets/styles/site-0123456789.css": "body {}",
         "assets/runtime/manifest.json": "{}",
         "assets/mark.svg": "<svg/>",
+        "assets/exercises/192.json": "{}",
         "zh/exercises/index.html": "the list",
         "book/zh/index.html": "the book",
         "book/zh/04_kvcache.html": "chapter 4",

@@ -45,6 +45,7 @@ def test_addresses_of_an_exercise(idle: Any) -> None:
         answer = idle.client.get(f"/en/exercises/{name}")
         assert (answer.status_code, answer.headers["location"]) == (308, "/en/exercises/176/")
     assert idle.client.get("/en/exercises/176/").text == "the page"
+    assert idle.client.get("/assets/exercises/192.json").json() == {}
     assert idle.client.get("/zh/exercises").headers["location"] == "/zh/exercises/"
     assert idle.client.get("/en/exercises/999", headers={"accept": "text/html"}).status_code == 404
 

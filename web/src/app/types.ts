@@ -18,7 +18,8 @@ export interface ExerciseData extends ExerciseSpec {
   rules: Record<string, string>;
   hints: string[];
   limits: { cpu_s: number; memory_mb: number; source_kb: number };
-  animation: string;
+  /** Names of animations that play a run of it, the best first. */
+  animations: string[];
   prompts: string[];
   next: { id: number; name: string; title: string } | null;
 }

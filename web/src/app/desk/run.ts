@@ -13,6 +13,7 @@ const MOST_TOKENS = 24;
 
 interface AnimationElement extends HTMLElement {
   trace: TraceEvent[];
+  code: string;
 }
 
 export class OwnRun {
@@ -33,15 +34,16 @@ export class OwnRun {
     const head = h("header", { class: "run-head" }, h("h2", { id: "run-h" }, t("run_head")), this.facts, canRun ? this.button : null);
     this.facts.textContent = t(canRun ? "run_none_tab" : "run_none");
     box.replaceChildren(head, this.status, this.streams, this.stage);
-    box.hidden = exercise.place === "none" || (!canRun && !this.hasAnimation);
+    box.hidden = exercise.place === "none" || (!canRun && !this.animations.length);
     this.stage.addEventListener("minisgl-step", (event) => {
       const { line } = (event as CustomEvent<{ line?: number | null }>).detail ?? {};
       this.onStep(line ? [line] : []);
     });
   }
 
-  private get hasAnimation(): boolean {
-    return site.animations.includes(this.exercise.animation);
+  /** Those that this site has. */
+  private get animations(): string[] {
+    return this.exercise.animations.filter((name) => site.animations.includes(name));
   }
 
   /** The run that the judge made of the accepted code. */
@@ -56,14 +58,25 @@ export class OwnRun {
   }
 
   private async play(trace: TraceEvent[]): Promise<void> {
-    if (!trace.length || !this.hasAnimation) return;
+    const names = this.animations;
+    if (!trace.length || !names.length) return;
     const address = at("assets/animations/element.js");
     await import(/* @vite-ignore */ address);
-    const element = document.createElement("minisgl-animation") as AnimationElement;
-    element.setAttribute("name", this.exercise.animation);
-    element.setAttribute("lang", lang());
-    element.trace = trace;
-    this.stage.replaceChildren(element);
+    const show = (name: string): void => {
+      const element = document.createElement("minisgl-animation") as AnimationElement;
+      element.setAttribute("name", name);
+      element.setAttribute("lang", lang());
+      element.trace = trace;
+      element.code = this.code();
+      for (const button of choice.children) button.setAttribute("aria-pressed", String((button as HTMLElement).dataset.name === name));
+      this.stage.replaceChildren(...(names.length > 1 ? [choice, element] : [element]));
+    };
+    const choice = h(
+      "div",
+      { class: "choice", role: "group", "aria-label": t("run_view") },
+      names.map((name) => h("button", { class: "btn", type: "button", "data-name": name, click: () => show(name) }, t(`view_${name}`))),
+    );
+    show(names[0] ?? "");
     this.box.hidden = false;
   }
 
@@ -116,7 +129,8 @@ export class OwnRun {
       const row = rows[index];
       if (!row) return;
       row.out.textContent = text;
-      row.note.textContent = t("stream_tokens", { n: report.tokens[index]?.length ?? 0 });
+      const cached = report.cached[index] ?? 0;
+      row.note.textContent = t(cached ? "stream_cached" : "stream_tokens", { n: report.tokens[index]?.length ?? 0, cached });
     });
     this.facts.replaceChildren(...credit(this.exercise).map((each) => (typeof each === "string" ? ` ${each} ` : each)), t("run_here"));
     void this.play(report.trace);

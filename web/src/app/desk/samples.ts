@@ -100,8 +100,7 @@ export function stoppedWords(stopped: Stopped): string {
     return t("stopped_time_line", { seconds, line: stopped.line, hits: stopped.hits.toLocaleString("en") });
   }
   if (stopped.why === "output") return t("stopped_output", { kb: Math.round(stopped.bytes / 1024) });
-  if (stopped.why === "ended") return t("stopped_ended");
-  return t(stopped.why === "memory" ? "stopped_memory" : "stopped_user");
+  return t(`stopped_${stopped.why}`);
 }
 
 function entry(sample: Row, number: number): HTMLLIElement {
