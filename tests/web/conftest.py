@@ -145,7 +145,7 @@ class Watched:
         self.page.on("request", self._on_request)
 
     def _on_console(self, message: Any) -> None:
-        if message.type in ("error", "warning"):
+        if message.type in ("error", "warning") and "blocked by Playwright" not in message.text:
             self.console.append(message.text)
 
     def _on_request(self, request: Any) -> None:
@@ -213,6 +213,7 @@ def visit(browser: Browser) -> Iterator[Any]:
             locale="zh-CN" if lang == "zh" else "en-GB",
             color_scheme=theme,
             reduced_motion="reduce",
+            service_workers=options.pop("service_workers", "block"),
             **options,
         )
         context.set_default_timeout(60_000)

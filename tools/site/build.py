@@ -127,6 +127,7 @@ def build(out: Path, *, course: Path = ROOT, store: Path = STORE, parts: Sequenc
         if (assets / "app" / "sw.js").is_file():  # its scope is the folder that it lies in
             shutil.move(assets / "app" / "sw.js", fresh / "sw.js")
         known = _assets(fresh, styles)
+        shutil.rmtree(assets / "app" / ".vite", ignore_errors=True)  # Vite's manifest is ours alone
         set_policy(fresh / "book", known.policy)
         Pages(course, exercises, known).write(fresh)
         write_precache(fresh)

@@ -51,7 +51,6 @@ def exercise_data(one: Exercise, exercises: Sequence[Exercise], lang: str) -> di
         "interface": interface(one),
         "browser": one.browser,
         "samples": one.samples,
-        "interface": interface(one),
         "lang": lang,
         "name": one.name,
         "title": one.title[lang],
