@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vite";
+import { catalogue } from "./catalogue.ts";
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const APP = ["site", "exercise", "map", "inline", "playground", "cards", "progress"];
@@ -12,6 +13,7 @@ if (existsSync(worker)) input.sw = worker;
 export default defineConfig({
   base: "./",
   publicDir: false,
+  plugins: [catalogue],
   build: {
     outDir: "../build/app",
     emptyOutDir: true,

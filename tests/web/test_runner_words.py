@@ -108,7 +108,7 @@ def test_marks_need_no_python_of_their_own(browser: Browser, runner_site: Static
 def test_without_isolation_a_loop_is_ended_by_ending_its_worker(
     browser: Browser, runner_site: StaticSite
 ) -> None:
-    """On a host without the headers memory is not shared with the worker, which then cannot be interrupted."""
+    """Where a host sets no headers, no memory is shared with the worker, which cannot be interrupted then."""
     runner_site.isolated = False
     try:
         page = open_page(browser, runner_site)

@@ -33,7 +33,7 @@ from tools.site.styles import write_styles
 WEB = ROOT / "web"
 OUT = ROOT / "build" / "site"
 STORE = ROOT / "build" / "parts"
-APP_INPUTS = ("web/src", "web/vite.config.ts", "web/package-lock.json")
+APP_INPUTS = ("web/src", "web/vite.config.ts", "web/catalogue.ts", "i18n", "web/package-lock.json")
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ PARTS = (
                 "web/judge_runner",
                 "minisgl",
             ),
-            *("judge", "web/package-lock.json", "i18n", "examples", "web/src/sw"),
+            *("judge", "web/package-lock.json", "web/vite.worker.config.ts", "i18n", "examples"),
         ),
         False,
         "Until then Python does not run in the tab: samples go to the judge",

@@ -99,7 +99,7 @@ class TabRunner implements Runner {
         lost: (_seconds, because) => ({
           results,
           stopped: null,
-          cannot: because === "garbled" ? cannot(words.garbled) : null,
+          cannot: because === "garbled" ? cannot(words.garbled()) : null,
         }),
       });
     } finally {
@@ -122,7 +122,7 @@ class TabRunner implements Runner {
         read: decode.generateReport,
         lost: (taken, because) => ({
           ...partial(tokens, request.prompts.length, taken),
-          error: because === "garbled" ? { line: null, message: words.garbled } : null,
+          error: because === "garbled" ? { line: null, message: words.garbled() } : null,
         }),
       });
     } finally {
@@ -149,7 +149,7 @@ class TabRunner implements Runner {
           value: null,
           stopped: null,
           cannot: null,
-          error: because === "garbled" ? { line: null, message: words.garbled } : null,
+          error: because === "garbled" ? { line: null, message: words.garbled() } : null,
           seconds: taken,
         }),
       });

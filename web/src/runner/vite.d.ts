@@ -1,3 +1,8 @@
+declare module "virtual:words/*" {
+  const words: Record<"zh" | "en", Record<string, string>>;
+  export default words;
+}
+
 declare module "*?raw" {
   const text: string;
   export default text;
