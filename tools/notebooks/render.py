@@ -119,13 +119,21 @@ class Sheet:
         return "\n".join(rows)
 
     def animation(self, directive: Directive) -> str:
-        """What it shows, in words, until a notebook plays it."""
+        """A cell that plays it, below what it shows in words."""
         animation = self.page.animation(directive)
         if animation is None:
             return self.figure(directive)
         self.page.figures.append(animation)
         label = self.page.word("figure", chapter=self.page.chapter, n=len(self.page.figures))
-        return f"**{label} {animation.title}** {animation.alt} {directive.body.strip()}"
+        told = f"**{label} {animation.title}** {animation.alt} {directive.body.strip()}"
+        trace = (
+            ""
+            if animation.trace == animation.name
+            else f', trace="../../animations/traces/{animation.trace}.jsonl"'
+        )
+        play = f'show_animation("{animation.name}"{trace}, lang="{self.page.lang}")'
+        code = f"from judge.notebook.animation import show_animation\n\n{play}"
+        return f"{told}\n\n{_cell(code, 'animation')}"
 
     def figure(self, directive: Directive) -> str:
         drawn = self.page.figure(directive)
