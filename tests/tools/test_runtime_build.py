@@ -26,7 +26,7 @@ def test_what_the_runner_imports_is_there() -> None:
     for name in (
         "judge_runner/tab.py", "torch/__init__.py", "tokenizers/__init__.py", "safetensors/__init__.py",
         "minisgl/llm/llm.py", "judge/swap/program.py", "judge/parsing.py", "examples/ch00_tiny_engine.py",
-        "pyflakes/checker.py",
+        "pyflakes/checker.py", "pyflakes/LICENSE",
     ):  # fmt: skip
         assert name in FILES
 
@@ -81,7 +81,7 @@ def test_the_built_folder_is_whole_and_made_once(tmp_path: Path) -> None:
     assert manifest["frame"]["script"] == frame_script_hash()
     listed = [*manifest["files"].values(), *manifest["model"]]
     assert {path.name for path in out.iterdir()} == {
-        "manifest.json", "api.json", *(entry["file"] for entry in listed),
+        "manifest.json", "api.json", "NOTICE.txt", *(entry["file"] for entry in listed),
     }  # fmt: skip
     for entry in listed:
         assert (out / entry["file"]).stat().st_size == entry["bytes"]
@@ -92,6 +92,8 @@ def test_the_built_folder_is_whole_and_made_once(tmp_path: Path) -> None:
     with tarfile.open(out / manifest["files"]["engine"]["file"]) as archive:
         names = archive.getnames()
     assert "minisgl/llm/llm.pyc" in names
+    with tarfile.open(out / manifest["files"]["numpy"]["file"]) as archive:
+        assert [name for name in archive.getnames() if "LICENSE" in name and "dist-info" in name]
     assert not [name for name in names if name.endswith(".py")]
 
     before = {path.name: path.read_bytes() for path in out.iterdir()}

@@ -63,6 +63,7 @@ def _assembled(folder: Path) -> dict[str, Any]:
     install_packages()
     files_of_site = site_files()
     parts = _parts(files_of_site)
+    shutil.copyfile(Path(__file__).with_name("NOTICE.txt"), folder / "NOTICE.txt")
     (folder / "api.json").write_bytes(api(files_of_site))
     files = {name: _placed(folder, file_name, content) for name, (file_name, content) in parts.items()}
     model = []

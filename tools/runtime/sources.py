@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
 import re
 import tomllib
@@ -71,7 +72,9 @@ def _pyflakes() -> Files:
         raise RuntimeError("pyflakes is not installed: run make setup")
     package = Path(spec.origin).parent
     found = (path for path in _python(package) if path.parent.name != "test")
-    return {path.relative_to(package.parent).as_posix(): path.read_bytes() for path in found}
+    files = {path.relative_to(package.parent).as_posix(): path.read_bytes() for path in found}
+    licences = (path for path in importlib.metadata.files("pyflakes") or () if path.name == "LICENSE")
+    return files | {"pyflakes/LICENSE": path.read_binary() for path in licences}
 
 
 def _words(lang: str) -> bytes:
