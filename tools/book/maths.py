@@ -123,7 +123,12 @@ class Setter:
 
     def set(self, html: str) -> str:
         """A page with its formulas in place."""
-        return _PLACE.sub(lambda found: self._html[unescape(found[2]), found[1] == "div"], html)
+
+        def put(found: re.Match[str]) -> str:
+            formula = self._html[unescape(found[2]), found[1] == "div"]
+            return f'<div class="formula">{formula}</div>' if found[1] == "div" else formula
+
+        return _PLACE.sub(put, html)
 
     def publish(self, folder: Path) -> None:
         """`katex.css` and the fonts that these formulas need; nothing where there is no formula."""

@@ -1,6 +1,6 @@
 /** What a page of the book does beyond being read; everything in it can be read without this. */
 
-import { codeBlocks } from "./code.js";
+import { codeBlocks, wideThings } from "./code.js";
 import { languages } from "./languages.js";
 import { predictions } from "./predict.js";
 import { rail } from "./rail.js";
@@ -9,6 +9,7 @@ import { standing } from "./standing.js";
 import { terms } from "./terms.js";
 
 codeBlocks();
+wideThings();
 languages();
 predictions();
 rail();

@@ -1,4 +1,16 @@
-/** Copies a block of code without the numbers of its references. */
+/** Code can be copied without the numbers of its references; what is wider than its place can have the focus. */
+
+export function wideThings(): void {
+  const fit = (): void => {
+    for (const each of document.querySelectorAll<HTMLElement>(".canvas, .formula, .table-wrapper")) {
+      if (each.scrollWidth > each.clientWidth) each.tabIndex = 0; // to be scrolled with the keyboard
+      else each.removeAttribute("tabindex");
+    }
+  };
+  addEventListener("resize", fit);
+  void document.fonts.ready.then(fit);
+  fit();
+}
 
 export function codeBlocks(): void {
   document.addEventListener("click", (event) => {
