@@ -44,7 +44,19 @@ def outcome(
         result = code(world, *tensors)
     except Exception as error:
         result = error
-    return described(world, result), [described(world, t) for t in tensors], sharing(result, tensors)
+    shared = sharing(result, tensors)
+    if any(case.layout != "plain" for case in cases) and not any(any(row) for row in shared):
+        result = _laid_out(world, result)
+    return described(world, result), [described(world, t) for t in tensors], shared
+
+
+def _laid_out(world: ModuleType, result: Any) -> Any:
+    """How torch lays out new memory when what it comes from was not in one piece is its own affair."""
+    if isinstance(result, world.Tensor):
+        return result.contiguous()
+    if isinstance(result, list | tuple) and not isinstance(result, world.Size):
+        return [_laid_out(world, part) for part in result]
+    return result
 
 
 def sharing(result: Any, tensors: Sequence[Any]) -> list[Any]:

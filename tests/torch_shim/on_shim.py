@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fnmatch
 import importlib
+import os
 import sys
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -62,6 +63,7 @@ class _Finder(MetaPathFinder, Loader):
         pass
 
 
+os.environ["MINISGL_KERNELS"] = "torch"  # no Triton, not even its interpreter
 sys.meta_path.insert(0, _Finder())
 sys.modules["peer_models"] = importlib.import_module("numpy_peer")  # in place of models of transformers
 

@@ -79,7 +79,7 @@ class memory_format(layout):
 strided = layout("strided")
 contiguous_format, preserve_format = memory_format("contiguous_format"), memory_format("preserve_format")
 Tensor.layout = strided  # type: ignore[assignment]
-Tensor.__module__ = "torch"
+Tensor.__module__ = __name__
 
 globals().update(_FUNCTIONS)
 

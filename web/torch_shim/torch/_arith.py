@@ -60,6 +60,15 @@ def _is_operand(other: Any) -> bool:
     return isinstance(other, Tensor | int | float | np.generic)
 
 
+def settled(r: Any, *operands: Any) -> Tensor:
+    """A tensor of an elementwise result. Of what was expanded, numpy lays it out in an order of its own."""
+    if r.__class__ is _ndarray and not r.flags.c_contiguous:
+        for a in operands:
+            if a.__class__ is _ndarray and 0 in a.strides:
+                return wrap(np.ascontiguousarray(r))
+    return wrap(r)
+
+
 def _binary_method(ufunc: Any, name: str, *, reverse: bool = False) -> Callable[[Tensor, Any], Any]:
     """An operator. Two tensors of one dtype, and a float with a float32 tensor, go straight through."""
 
@@ -70,7 +79,7 @@ def _binary_method(ufunc: Any, name: str, *, reverse: bool = False) -> Callable[
             _check_no_bool(a, other)
         a, b = operands(a, other, name)
         try:
-            return wrap(ufunc(b, a) if reverse else ufunc(a, b))
+            return settled(ufunc(b, a) if reverse else ufunc(a, b), a, b)
         except ValueError:
             raise broadcast_error(a, b) from None
         except OverflowError:
@@ -90,8 +99,10 @@ def _binary_method(ufunc: Any, name: str, *, reverse: bool = False) -> Callable[
             r = ufunc(a, b)
         except ValueError:
             raise broadcast_error(a, b) from None
+        if r.__class__ is not _ndarray or not r.flags.c_contiguous:
+            return settled(r, a, b)
         tensor = _new(Tensor)
-        tensor._a = r if r.__class__ is _ndarray else np.asarray(r)
+        tensor._a = r
         return tensor
 
     def reversed_(self: Tensor, other: Any) -> Any:
@@ -354,7 +365,7 @@ def _unary_float(ufunc: Any, name: str) -> None:
         a = input._a
         if a.dtype.kind != "f":
             a = a.astype(default.np)
-        r = wrap(ufunc(a))
+        r = settled(ufunc(a), a)
         return r if out is None else _to_out(out, r)
 
     f.__name__ = f.__qualname__ = name
@@ -400,7 +411,7 @@ def _square(a: np.ndarray) -> Any:
 
 
 def _sign(a: np.ndarray) -> Any:
-    return a.copy() if a.dtype is BOOL else np.sign(a)
+    return a.copy("K") if a.dtype is BOOL else np.sign(a)
 
 
 def _unary_same(ufunc: Any, name: str, *, ints_as_they_are: bool = False) -> None:

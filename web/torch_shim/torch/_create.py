@@ -216,7 +216,8 @@ def eye(n: int, m: int | None = None, *, dtype: dtype | None = None, device: Any
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     if len(tensors) == 1 and isinstance(tensors[0], list | tuple):
         tensors = tuple(tensors[0])
-    return tuple([wrap(a) for a in np.meshgrid(*[t._a for t in tensors], indexing=indexing)])
+    grids = np.meshgrid(*[t._a for t in tensors], indexing=indexing, copy=False)
+    return tuple([wrap(a) for a in grids])
 
 
 @function
@@ -256,6 +257,8 @@ def _array(data: Any, d: np.dtype[Any] | None) -> np.ndarray:
             raise ValueError(_ragged(data)) from None
     elif isinstance(data, int | float):
         a = np.asarray(data)
+    elif isinstance(data, str):
+        raise _not_numbers(data)
     elif isinstance(data, complex):
         raise TypeError("complex numbers are not in the tab")
     elif hasattr(data, "__array__"):
@@ -281,7 +284,7 @@ def _array(data: Any, d: np.dtype[Any] | None) -> np.ndarray:
 
 def _overflow(d: np.dtype[Any]) -> None:
     if d.itemsize == 8:
-        raise RuntimeError("Overflow when unpacking long long")
+        raise ValueError("Overflow when unpacking long long")
     raise RuntimeError(f"value cannot be converted to type {BY_NUM[d.num].name}_t without overflow")
 
 
@@ -298,10 +301,12 @@ def _big(a: np.ndarray, d: np.dtype[Any], data: Any) -> np.ndarray:
     try:
         return a.astype(d)
     except OverflowError:
-        raise RuntimeError("Overflow when unpacking long long") from None
+        raise ValueError("Overflow when unpacking long long") from None
 
 
 def _not_numbers(data: Any) -> Exception:
+    if isinstance(data, list | tuple) and data and isinstance(data[0], str):
+        return ValueError("too many dimensions 'str'")
     while isinstance(data, list | tuple) and data:
         data = next((x for x in data if not isinstance(x, int | float)), data[0])
     if isinstance(data, str):
@@ -353,10 +358,6 @@ def as_tensor(data: Any, dtype: dtype | None = None, device: Any = None) -> Tens
     if isinstance(data, np.ndarray):
         return from_numpy(data if dtype is None else data.astype(np_dtype(dtype), copy=False))
     return tensor(data, dtype=dtype, device=device)
-
-
-FUNCTION_ASARRAY = function
-function(as_tensor)
 
 
 @function
@@ -491,13 +492,15 @@ def cuda(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     raise RuntimeError("there is no CUDA in the tab: stay on the CPU")
 
 
-@method
-def type(self: Tensor, dtype: Any = None) -> Any:
+def tensor_type(self: Tensor, dtype: Any = None) -> Any:
     if dtype is None:
         names = {"float32": "Float", "float64": "Double", "int64": "Long", "int32": "Int", "bool": "Bool",
                  "float16": "Half", "uint8": "Byte", "int8": "Char", "int16": "Short"}  # fmt: skip
         return f"torch.{names.get(self.dtype.name, self.dtype.name)}Tensor"
     return to(self, dtype)
+
+
+Tensor.type = tensor_type  # type: ignore[attr-defined]
 
 
 @method

@@ -58,6 +58,8 @@ def _one(key: Any) -> tuple[bool, Any]:
         from ._create import tensor
 
         return True, index_array(tensor(list(key))) if len(key) else np.empty(0, INT64)
+    if kind is str:
+        raise TypeError("new(): invalid data type 'str'")
     if hasattr(key, "__index__"):
         return False, key.__index__()
     raise IndexError(
@@ -96,6 +98,8 @@ def _split_key(a: np.ndarray, key: tuple[Any, ...]) -> tuple[np.ndarray, tuple[A
             first.append(entry)
             if entry.__class__ is not int:
                 rest.append(ALL)
+    if Ellipsis not in first:
+        first.append(Ellipsis)  # so that numpy gives a view, and no number, of what has no dimensions left
     return a[tuple(first)], tuple(rest)
 
 
@@ -151,6 +155,8 @@ def _setitem(self: Tensor, key: Any, value: Any) -> None:
         value = value._a
     elif value.__class__ not in (int, float, bool) and not isinstance(value, np.generic | int | float):
         raise TypeError(f"can't assign a {type(value).__name__} to a {self.dtype} tensor")
+    elif value.__class__ is int and a.dtype.kind == "u" and -(2 ** (8 * a.itemsize)) < value < 0:
+        value += 2 ** (8 * a.itemsize)  # numpy refuses it, torch wraps
     if key.__class__ is slice and key.step is None and a.ndim:
         view, rest = a[key], None
     else:

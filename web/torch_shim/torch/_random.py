@@ -249,7 +249,7 @@ def uniform_(
 ) -> Tensor:
     low = named.get("from", from_)
     drawn = _drawn(_settle(generator).uniform, self._a.dtype, self._a.shape)._a
-    self._a[...] = drawn * self._a.dtype.type(to - low) + self._a.dtype.type(low)
+    self._a[...] = drawn.astype(FLOAT64) * (to - low) + low  # rounded once, as torch multiplies and adds
     return self
 
 

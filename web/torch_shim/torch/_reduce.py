@@ -14,16 +14,27 @@ from ._dtype import BOOL, FLOAT16, FLOAT32, FLOAT64, INT64, default, dtype, np_d
 _new = object.__new__
 _ndarray = np.ndarray
 
-# As torch.return_types has them: unpacked, indexed, or read by name.
-Max = namedtuple("max", "values indices")
-Min = namedtuple("min", "values indices")
-Sort = namedtuple("sort", "values indices")
-TopK = namedtuple("topk", "values indices")
-Median = namedtuple("median", "values indices")
-CumMax = namedtuple("cummax", "values indices")
-AMinMax = namedtuple("aminmax", "min max")
-for _kind in (Max, Min, Sort, TopK, Median, CumMax, AMinMax):
-    _kind.__module__ = "torch.return_types"
+
+def _result(name: str, fields: str) -> Any:
+    """As torch.return_types has them: unpacked, indexed, or read by name."""
+    kind = namedtuple(name, fields)  # type: ignore[misc]
+
+    def __repr__(self: Any) -> str:
+        inner = ",\n".join(f"{field}={value!r}" for field, value in zip(kind._fields, self, strict=True))
+        return f"torch.return_types.{name}(\n{inner})"
+
+    kind.__repr__ = __repr__  # type: ignore[method-assign,assignment]
+    kind.__module__ = "torch.return_types"
+    return kind
+
+
+Max = _result("max", "values indices")
+Min = _result("min", "values indices")
+Sort = _result("sort", "values indices")
+TopK = _result("topk", "values indices")
+Median = _result("median", "values indices")
+CumMax = _result("cummax", "values indices")
+AMinMax = _result("aminmax", "min max")
 
 
 def axes(dim: Any, ndim: int) -> Any:
@@ -505,6 +516,11 @@ def allclose(
     input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> bool:
     return bool(isclose(input, other, rtol, atol, equal_nan)._a.all())
+
+
+@op
+def corrcoef(input: Tensor) -> Tensor:
+    return wrap(np.asarray(np.corrcoef(input._a), input._a.dtype))
 
 
 @op

@@ -55,7 +55,6 @@ class _Formatter:
             return
         usual = flat[np.isfinite(flat) & (flat != 0)].astype(np.float64)
         if usual.size == 0:
-            self._measure(flat)
             return
         sizes = np.abs(usual)
         largest, smallest = float(sizes.max()), float(sizes.min())
@@ -74,12 +73,6 @@ class _Formatter:
         self.width = max(self.width, *(len(x) for x in texts))
         if options.sci_mode is not None:
             self._scientific = options.sci_mode
-        self._measure(flat)
-
-    def _measure(self, flat: np.ndarray) -> None:
-        odd = flat[~np.isfinite(flat)]
-        if odd.size:
-            self.width = max(self.width, *(len(str(x)) for x in odd.tolist()))
 
     def __call__(self, value: Any) -> str:
         if not self._is_float:

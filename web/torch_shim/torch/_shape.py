@@ -113,7 +113,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 @op
 def ravel(input: Tensor) -> Tensor:
-    return wrap(input._a.reshape(-1))
+    return wrap(input._a.ravel())
 
 
 @op
@@ -147,7 +147,17 @@ def t(input: Tensor) -> Tensor:
 
 
 Tensor.T = property(lambda self: wrap(self._a.T))  # type: ignore[attr-defined]
-Tensor.mT = property(lambda self: transpose(self, -1, -2))  # type: ignore[attr-defined]
+
+
+def _matrix_transpose(self: Tensor) -> Tensor:
+    if self._a.ndim < 2:
+        raise RuntimeError(
+            f"tensor.mT is only supported on matrices or batches of matrices. Got {self._a.ndim}-D tensor."
+        )
+    return wrap(self._a.swapaxes(-1, -2))
+
+
+Tensor.mT = property(_matrix_transpose)  # type: ignore[attr-defined]
 Tensor.H = Tensor.T  # type: ignore[attr-defined]
 
 
@@ -546,7 +556,11 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
 
 @method
 def fill_(self: Tensor, value: Any) -> Tensor:
-    store(self._a, value._a if isinstance(value, Tensor) else value)
+    a = self._a
+    if not a.flags.writeable:  # expanded: elements that are one may all be set to the same
+        a = a.view()
+        a.flags.writeable = True
+    store(a, value._a if isinstance(value, Tensor) else value)
     return self
 
 

@@ -48,6 +48,20 @@ class ModuleList(_Numbered):
         super().__init__()
         self.extend(modules or ())
 
+    def __repr__(self) -> str:
+        """Equal ones behind each other take one line."""
+        runs: list[list[Any]] = []  # first, last, text
+        for i, text in enumerate(map(repr, self)):
+            if runs and runs[-1][2] == text:
+                runs[-1][1] = i
+            else:
+                runs.append([i, i, text])
+        lines = [f"({a}): {text}" if a == b else f"({a}-{b}): {b - a + 1} x {text}" for a, b, text in runs]
+        if not lines:
+            return f"{type(self).__name__}()"
+        inner = "\n  ".join(line.replace("\n", "\n  ") for line in lines)
+        return f"{type(self).__name__}(\n  {inner}\n)"
+
 
 class Sequential(_Numbered):
     def __init__(self, *args: Any) -> None:

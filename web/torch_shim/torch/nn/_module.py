@@ -6,6 +6,8 @@ from collections import OrderedDict, namedtuple
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
 from .._core import Tensor
 from .._dtype import device, dtype
 
@@ -19,10 +21,6 @@ class Parameter(Tensor):
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
         parameter = _new(cls)
         if data is None:
-            import numpy as np
-
-            from .._create import FUNCTION_ASARRAY  # noqa: F401
-
             parameter._a = np.empty(0, np.float32)
         else:
             parameter._a = data._a
