@@ -189,9 +189,10 @@ def drive(target: Any, case: dict[str, Any], io: Any) -> None:
             if kind == "child":
                 look(value, more[0], key)
             elif kind == "weight":
-                seen.append([key, value is given.get(key), str(getattr(value, "device", None))])
+                device = str(getattr(value, "device", None))
+                seen.append([key, value is given.get(key), device, None if device == "meta" else value])
             elif kind == "other":
-                seen.append([key, value == more[0], ""])
+                seen.append([key, value == more[0], "", None])
 
     state, layer, seen = case["state"], build(case["tree"]), []
     given = dict(state)
@@ -251,7 +252,7 @@ def _check_attributes(due: list[list[Any]], seen: Any) -> Broken | None:
         if not right[1] or not right[2]:  # what is skipped has to stay as it was
             zh, en = "一个不是权重的属性变了。", "An attribute that is no weight is changed."
             return Broken(1, {"zh": zh, "en": en})
-        if isinstance(mine, list) and len(mine) == 3 and mine[2] == "meta":
+        if isinstance(mine, list) and len(mine) == 4 and mine[2] == "meta":
             zh = "装载之后，有权重还是没有内存的 `meta` 张量。"
             en = "After loading, a weight is still a `meta` tensor without memory."
             return Broken(4, {"zh": zh, "en": en})
