@@ -73,8 +73,10 @@ def _pyflakes() -> Files:
     package = Path(spec.origin).parent
     found = (path for path in _python(package) if path.parent.name != "test")
     files = {path.relative_to(package.parent).as_posix(): path.read_bytes() for path in found}
-    licences = (path for path in importlib.metadata.files("pyflakes") or () if path.name == "LICENSE")
-    return files | {"pyflakes/LICENSE": path.read_binary() for path in licences}
+    licences = [path for path in importlib.metadata.files("pyflakes") or () if path.name == "LICENSE"]
+    for path in licences:
+        files["pyflakes/LICENSE"] = path.read_binary()
+    return files
 
 
 def _words(lang: str) -> bytes:

@@ -10,6 +10,7 @@ from judge.i18n import both
 from judge.sample_words import message, titles
 from judge.sandbox.inside import samples
 from judge_runner import errors, interrupts, submission
+from judge_runner.counting import Counter
 from judge_runner.output import Output, OutputLimit, printing_to
 
 _SAMPLES = "samples.py"
@@ -20,9 +21,10 @@ def run(args: dict[str, Any], emit: Callable[[str, Any], None]) -> dict[str, Any
     exercise = args["exercise"]
     report: dict[str, Any] = {"results": [], "stopped": None, "cannot": None}
     output = Output(lambda text: emit("output", text))
+    counters: list[Counter] = []
     try:
         with printing_to(output):
-            target = submission.load(args["code"], exercise)
+            target = submission.load(args["code"], exercise, counters)
             _run_all(exercise["samples"], target, report, emit)
     except submission.CannotRun as error:
         report["cannot"] = error.told
@@ -32,6 +34,9 @@ def run(args: dict[str, Any], emit: Callable[[str, Any], None]) -> dict[str, Any
         report["stopped"] = {"why": "memory"}
     except OutputLimit:
         report["stopped"] = {"why": "output", "bytes": output.printed}
+    stopped = report["stopped"]
+    if stopped and counters and "line" in stopped:
+        stopped["hits"] = counters[0].of(stopped["line"])
     return report
 
 

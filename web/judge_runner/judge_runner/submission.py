@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from types import ModuleType
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from judge.i18n import both
 from judge.parsing import CannotJudge, Due, check_target, clean, due_in, parse
 from judge_runner import errors
+from judge_runner.counting import NAME, Counter, compiled
 
 MODULE = "submission"
 
@@ -23,8 +25,8 @@ class CannotRun(Exception):
         self.told = {"kind": kind, "line": line, "column": column, "message": message}
 
 
-def load(code: str, exercise: dict[str, Any]) -> Any:
-    """The target that the learner's file defines.
+def load(code: str, exercise: dict[str, Any], counters: list[Counter] | None = None) -> Any:
+    """The target that the learner's file defines. With ``counters``, one that counts its lines is appended.
 
     Raises:
         CannotRun: the file does not parse, does not define the target as due, or raises while it is imported.
@@ -33,20 +35,27 @@ def load(code: str, exercise: dict[str, Any]) -> Any:
     due = due_in(exercise["interface"], exercise["target"], tuple(exercise["members"]))
     try:
         text = clean(code)
-        check_target(due, parse(text))
+        tree = parse(text)
+        check_target(due, tree)
     except CannotJudge as refused:
         raise CannotRun(refused.kind, refused.text, refused.line, refused.column) from None
-    return _target(execute(text), due)
+    return _target(_execute(text, tree, counters), due)
 
 
-def execute(text: str) -> ModuleType:
+def _execute(text: str, tree: ast.Module, counters: list[Counter] | None) -> ModuleType:
     """The module that the text is. Raises as ``load`` does."""
     errors.remember_source(text)
     module = ModuleType(MODULE)
     module.__file__ = errors.FILE
     sys.modules[MODULE] = module
     try:
-        exec(compile(text, errors.FILE, "exec", dont_inherit=True), module.__dict__)
+        if counters is None:
+            code = compile(text, errors.FILE, "exec", dont_inherit=True)
+        else:
+            code, counter = compiled(text, tree, errors.FILE)
+            counters.append(counter)
+            module.__dict__[NAME] = counter.hits
+        exec(code, module.__dict__)
     except (KeyboardInterrupt, MemoryError):
         raise
     except (Exception, SystemExit) as error:
