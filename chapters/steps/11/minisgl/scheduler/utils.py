@@ -106,7 +106,6 @@ def record_setup(config: SchedulerConfig, cache_manager: CacheManager, *, overla
         rows=config.max_running_req,
         token_budget=config.max_extend_tokens,
         overlap=overlap,
-        ranks=config.tp_info.size if config.tp_info.size > 1 else None,
         cached=cache_manager.prefix_cache.cached_locations()[:: cache_manager.page_size],
     )
 
