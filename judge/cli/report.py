@@ -59,15 +59,16 @@ def text_lines(engine: EngineResult, *, first: int = 0) -> list[str]:
 
 
 def engine_line(engine: EngineResult, lang: str) -> str:
-    """The engine part in one line: tokens, pages, speed."""
+    """The engine part in one line: tokens, pages where the engine has any, speed."""
     ratio = engine.speed_ratio
+    balanced = t("cli.balanced" if engine.pages_balanced else "cli.unbalanced", lang)
     return t(
         "cli.engine_line",
         lang,
         model=engine.model,
         device=_setup(engine, lang),
         same=t("cli.same" if engine.tokens_equal else "cli.different", lang),
-        balanced=t("cli.balanced" if engine.pages_balanced else "cli.unbalanced", lang),
+        balanced=balanced if engine.pages_total else "",
         speed="" if ratio is None else t("cli.speed", lang, ratio=f"{ratio:.2f}"),
     )
 

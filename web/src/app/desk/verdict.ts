@@ -194,7 +194,9 @@ function engineColumn(result: Result): HTMLElement | null {
       "dl",
       { class: "checks" },
       check(engine.tokens_equal, t("tokens"), t(engine.tokens_equal ? "tokens_all" : "tokens_some", tokens)),
-      check(engine.pages_balanced, t("pages"), t(engine.pages_balanced ? "pages_ok" : "pages_bad", pages)),
+      engine.pages_total === 0 // the one-file engine has none
+        ? null
+        : check(engine.pages_balanced, t("pages"), t(engine.pages_balanced ? "pages_ok" : "pages_bad", pages)),
       engine.speed_ratio === null ? null : check(true, t("speed"), t("speed_of", { ratio: round(engine.speed_ratio, 2) })),
     ),
   );
