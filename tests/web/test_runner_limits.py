@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from playwright.sync_api import Browser
 from runner_fixtures import runner, runner_site
-from runner_site import RunnerPage
+from runner_site import RunnerPage, StaticSite, open_page
 
 from judge.exercises import find
 
@@ -94,24 +95,31 @@ def test_a_loop_is_interrupted_where_it_is(runner: RunnerPage) -> None:
 
 
 def test_a_spare_takes_over(runner: RunnerPage) -> None:
-    """The worker that does not end is ended; the next run waits for no new Python."""
+    """The run after one that had to be ended waits for no new Python: its worker is older than that end."""
     runner.run("1")  # after which a spare is made
-    runner.page.wait_for_function("performance.now() > 0")
-    _until_spare_is_ready(runner)
-    runner.events("state")
-    runner.run(SWALLOWS, seconds=1)
-    phases = [state["phase"] for state in runner.events("state")]
-    assert phases[0] == "busy"
-    assert runner.run("2")["value"] == "2"
+    age = runner.page.evaluate(
+        """async (swallows) => {
+            await window.runner.run(swallows, { seconds: 1 });
+            const end = performance.now();
+            const report = await window.runner.run("import js\\njs.performance.now()");
+            return { worker: Number(report.value), since: performance.now() - end };
+        }""",
+        SWALLOWS,
+    )
+    assert age["worker"] > age["since"]
 
 
-def _until_spare_is_ready(runner: RunnerPage) -> None:
-    """Two workers are there, the second has answered: a module that only a started Python has."""
-    runner.page.wait_for_timeout(0)
-    deadline = 60
-    while len([one for one in runner.page.workers if one.url.startswith("blob:")]) < 2 and deadline:
-        runner.page.wait_for_timeout(250)
-        deadline -= 1
+def test_a_run_that_is_stopped_before_python_is_there_does_not_begin(
+    browser: Browser, runner_site: StaticSite
+) -> None:
+    page = open_page(browser, runner_site)
+    report = page.page.evaluate(
+        "() => { const done = window.runner.run('print(1)'); window.runner.stop(); return done; }"
+    )
+    assert report["stopped"] == {"why": "user"}
+    assert report["stdout"] == ""
+    assert page.run("1 + 1")["value"] == "2"
+    page.page.context.close()
 
 
 def test_samples_that_do_not_end_are_told_up_to_there(runner: RunnerPage) -> None:

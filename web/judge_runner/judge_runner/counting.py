@@ -1,4 +1,4 @@
-"""How often a line has run, for a loop that had to be stopped: statements without a branch are counted as one.
+"""How often a line has run, for a loop that had to be stopped: statements between branches count as one.
 
 `sys.monitoring` would make each line many times slower; a counter costs one addition where the flow can part.
 """

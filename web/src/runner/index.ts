@@ -214,12 +214,12 @@ class TabRunner implements Runner {
     session: Session,
     call: Call<Report>,
   ): Promise<Report> {
+    if (this.why === "user") return { ...call.lost(0, "ended"), stopped: { why: "user" } } as Report;
     const start = performance.now();
     const timer = setTimeout(() => {
       this.why ??= "time";
       session.interrupt();
     }, call.seconds * 1000);
-    if (this.why !== null) session.interrupt();
     try {
       const data = await session.run(task(call.what, call.args), { onEvent: (event) => this.pass(event) });
       const raw = call.read(data);
@@ -270,7 +270,8 @@ class TabRunner implements Runner {
   private started(): Promise<Session> {
     if (this.session?.isClosed) this.session = this.starting = this.modelLoading = null;
     this.starting ??= this.start().catch((error: unknown) => {
-      this.starting = null;
+      this.session?.close();
+      this.session = this.starting = this.modelLoading = null;
       const why = error instanceof Error ? error.message : String(error);
       this.change({ phase: "failed", message: error instanceof AssetsMissing ? words.missing(why) : words.failed(why) });
       throw error;
