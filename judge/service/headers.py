@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 _HASH = re.compile(r"'sha256-[A-Za-z0-9+/]{43}='")
-_HASHED = re.compile(r"/assets/(?:app/(?:chunks|files)/|styles/)[^/]*-[A-Za-z0-9_-]{8,}\.\w+")
+_HASHED = re.compile(r"/assets/(?:app/(?:chunks|files)/|styles/|runtime/)[^/]*-[A-Za-z0-9_-]{8,}(?:\.\w+)+")
 _EVERY = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "same-origin",
