@@ -153,7 +153,6 @@ def test_search_says_that_it_found_nothing_and_closes(reader: Reader) -> None:
     page.keyboard.type("zzzzqqq")
     page.get_by_text("Nothing found.").wait_for()
     page.keyboard.press("Escape")
-    page.keyboard.press("Escape")
     assert page.locator("dialog.search[open]").count() == 0
 
 

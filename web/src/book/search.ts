@@ -127,6 +127,11 @@ dialog.addEventListener("click", (event) => {
   if (target === dialog || target.closest("[data-close], .s-list a")) dialog.close();
 });
 dialog.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") {
+    event.preventDefault(); // a search field would only be emptied by the first one
+    dialog.close();
+    return;
+  }
   if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
   const links = [...list.querySelectorAll<HTMLElement>("a")];
   const at = links.indexOf(document.activeElement as HTMLElement);
