@@ -53,5 +53,16 @@ def test_axe_finds_nothing(scripted_site: Any, visit: Any, lang: str, theme: str
             page.wait_for_selector("#solution")
         page.locator("details.source").evaluate("(one) => { one.open = true; }")
         assert violations(page) == [], order
+    page.click("#history")
+    page.click("#diff")
+    page.wait_for_selector(".diff-lines, #panel .small")
+    assert violations(page) == []
     page.goto(f"{scripted_site.url}/{lang}/exercises/999/")
+    assert violations(page) == []
+    for kind, ready in (("exercises", "h1"), ("playground", ".cm-content"), ("cards", ".card")):
+        page.goto(f"{scripted_site.url}/{lang}/{kind}/")
+        page.wait_for_selector(ready)
+        assert violations(page) == [], kind
+    page.goto(f"{scripted_site.url}/{lang}/progress/")
+    page.wait_for_selector("#export")
     assert violations(page) == []

@@ -77,6 +77,7 @@ test("progress goes out and comes in again", async () => {
   await keeper().save("mine");
   const text = await exported(store, "2026-01-01T00:00:00Z");
   expect(text).toBe(await exported(store, "2026-01-01T00:00:00Z"));
+  localStorage.clear(); // another device
   const other = new MemoryStore();
   expect(await merge(other, readFile(text))).toBe(2);
   expect(await merge(other, readFile(text))).toBe(0);

@@ -119,6 +119,7 @@ function restored(options: EditorOptions): EditorState | null {
 function extensions(options: EditorOptions): Extension {
   const attributes: Record<string, string> = {
     "aria-label": options.label,
+    tabindex: "0",
     spellcheck: "false",
     autocorrect: "off",
     autocapitalize: "off",

@@ -1,6 +1,7 @@
 /** Progress as one file: written, checked, and merged with what is here. */
 
 import type { Store } from "../store/database";
+import { recover } from "../store/draft";
 import { type CardState, type Draft, type Kept, type Progress, TABLES, type Table, type Tables, type Try } from "../store/tables";
 
 export const VERSION = 1;
@@ -24,6 +25,7 @@ export class NotImported extends Error {
 }
 
 export async function exported(store: Store, at: string): Promise<string> {
+  await recover(store);
   const tables = {} as Record<string, unknown>;
   for (const table of TRAVEL) tables[table] = (await store.all(table)).sort((a, b) => a.key.localeCompare(b.key));
   return `${JSON.stringify({ kind: KIND, version: VERSION, at, tables }, null, 1)}\n`;
@@ -51,6 +53,7 @@ export function readFile(text: string): ProgressFile {
 
 /** Merge the file into `store`: a pass stays a pass, the newer draft counts and the other goes to the history. */
 export async function merge(store: Store, file: ProgressFile): Promise<number> {
+  await recover(store);
   let changed = 0;
   const put = async <T extends Table>(table: T, row: Tables[T], better: (old: Tables[T]) => boolean): Promise<void> => {
     await store.change(table, row.key, (old) => {

@@ -100,10 +100,33 @@ export class DraftKeeper {
 
   private journal(): Draft | null {
     try {
-      return asDraft(JSON.parse(localStorage.getItem(JOURNAL + this.key) ?? "null"), this.key);
+      return asDraft(parsed(localStorage.getItem(JOURNAL + this.key)), this.key);
     } catch {
       return null;
     }
+  }
+}
+
+/** Bring into the database what a page that went could only write to localStorage. */
+export async function recover(store: Store): Promise<void> {
+  let keys: string[] = [];
+  try {
+    keys = Object.keys(localStorage).filter((key) => key.startsWith(JOURNAL));
+  } catch {
+    return; // there is no storage, so nothing was written to it
+  }
+  for (const name of keys) {
+    const key = name.slice(JOURNAL.length);
+    const journal = asDraft(parsed(localStorage.getItem(name)), key);
+    if (journal) await store.change("drafts", key, (old) => (old && old.at >= journal.at ? undefined : journal));
+  }
+}
+
+function parsed(text: string | null): unknown {
+  try {
+    return JSON.parse(text ?? "null");
+  } catch {
+    return null;
   }
 }
 
