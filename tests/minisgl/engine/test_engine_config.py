@@ -94,3 +94,8 @@ def test_memory_that_linux_would_give_up_counts_as_available(tmp_path: Path) -> 
     meminfo.write_text("MemTotal: 900 kB\nMemFree: 10 kB\nMemAvailable:   700 kB\n")
     assert available_memory(meminfo) == 700 * 1024
     assert available_memory(tmp_path / "missing") > 2**20
+
+
+def test_a_browsers_tab_gives_little_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.platform", "emscripten")
+    assert available_memory(tmp_path / "missing") == 256 * 2**20
