@@ -66,7 +66,7 @@ def kv_pool() -> Events:
         (2, [*shared[:8], *more, *prompt(4, 1)], 5),
         (2, [*shared[:8], *more[:8], *prompt(5, 6)], 5),
     ]
-    return recorded((make_llm(num_page_override=24, page_size=4, max_running_req=4), arrivals))
+    return recorded((make_llm(num_page_override=20, page_size=4, max_running_req=4), arrivals))
 
 
 def radix_tree() -> Events:

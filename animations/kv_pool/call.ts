@@ -35,6 +35,7 @@ export function insert(
     bounds: [row.locked, Math.max(cached, row.locked), Math.max(after, row.locked), length],
     row: row.pages.slice(0, Math.ceil(length / state.size)),
     before: {},
+    over: false,
     region: "C",
   };
   const kind = finished === null ? "inserted" : finished ? "insert_ends" : "insert_goes_on";

@@ -27,6 +27,7 @@ export function start(events: readonly TraceEvent[]): PoolState {
 
 export function begin(state: PoolState): void {
   for (const page of state.pages) page.touched = page.freed = false;
+  if (state.call?.over) state.call = null;
   if (state.call) state.call.region = null;
 }
 
@@ -105,7 +106,7 @@ export function apply(state: PoolState, event: TraceEvent, index: number, events
     case "evict":
       return evict(state, event);
     case "cache_req":
-      state.call = null;
+      if (state.call) state.call.over = true;
       if (req !== null && event["finished"] === true) leave(state, req);
       return;
     case "finished":

@@ -33,6 +33,8 @@ export interface Call {
   /** Pages of the row now, and those that it named before where that has changed. */
   row: number[];
   before: Record<number, number>;
+  /** Its last event belongs to this step. */
+  over: boolean;
   /** The region that the last event was about. */
   region: "A" | "B" | "C" | "D" | null;
 }

@@ -17,6 +17,8 @@ export const css = `
 .cell.touched .box { outline: 2px solid var(--a-ink); outline-offset: 1px; }
 .cell.freed .box { outline-color: var(--a-wrong-edge); color: var(--a-ink); background: repeating-linear-gradient(135deg, var(--a-wrong-edge) 0 1.5px, transparent 1.5px 7px), var(--a-own-free); }
 .cell.freed .box > span { background: var(--a-surface); padding: 2px 3px; }
+.tight .cell .box, .tight .cell.free .box { font-size: 0.6875rem; }
+.tight .cell .fill { left: 2px; right: 2px; gap: 1px; }
 .rest { margin-top: 4px !important; font-size: 0.8125rem; color: var(--a-ink-3); }
 .rowpart { display: grid; grid-template-columns: 5.5rem minmax(0, 1fr); margin-top: 44px; align-items: start; }
 .packed .rowpart { margin-top: 12px; }

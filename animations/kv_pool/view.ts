@@ -10,7 +10,9 @@ import { namedBy, owned, tally, type Call, type PoolState } from "./state";
 const MOST_CELLS = 256;
 /** Pages with more tokens than this show them as a bar. */
 const MOST_PARTS = 8;
-const LEAST_WIRED = 30;
+const LEAST_WIRED = 27;
+/** In narrower cells words are smaller. */
+const ROOMY = 36;
 const LEAST_CELL = 44;
 
 interface Cell {
@@ -73,6 +75,7 @@ class PoolView implements View<PoolState> {
     const columns = single ? count : Math.max(4, Math.min(count, Math.floor((width + 4) / (LEAST_CELL + 4))));
     this.pool.style.setProperty("--cols", String(columns));
     this.stage.classList.toggle("packed", !single);
+    this.stage.classList.toggle("tight", single && (width + 4) / count - 4 < ROOMY);
     this.drawWires();
   }
 

@@ -105,7 +105,7 @@ def test_each_page_has_one_owner_at_each_step(fold: Fold) -> None:
     """Whoever the fold says owns a page is named by it alone, and its row names the page."""
     steps = len(fold("kv_pool", read("kv_pool")).steps)
     for state in fold("kv_pool", read("kv_pool"), range(steps), folded=False).at:
-        assert len(state["pages"]) == 24
+        assert len(state["pages"]) == 20
         assert set(owners(state)) <= {"free", "cache", "new", "r0", "r1", "r2", "r3"}
         for i, page in enumerate(state["pages"]):
             if page["owner"].startswith("r"):
@@ -118,16 +118,16 @@ def test_the_pool_ends_with_every_page_free_or_cached(fold: Fold) -> None:
     state = fold("kv_pool", read("kv_pool")).at[0]
     assert sorted(set(owners(state))) == ["cache", "free"]
     assert state["note"]["key"] == "kv_pool_idle"
-    assert state["note"]["values"] == {"free": 13, "held": 0, "cached": 11, "lost": 0, "total": 24}
+    assert state["note"]["values"] == {"free": 9, "held": 0, "cached": 11, "lost": 0, "total": 20}
 
 
 def test_a_row_is_pointed_at_the_cache_before_its_copy_is_free(fold: Fold) -> None:
     """The second of two requests with the same 12 tokens: named before, named now, and then given back."""
-    got = fold("kv_pool", read("kv_pool"), [10, 12])
-    repointed, freed = got.at
+    repointed, freed, after = fold("kv_pool", read("kv_pool"), [10, 12, 13]).at
     assert repointed["call"]["row"] == [0, 4, 8, 28] and repointed["call"]["bounds"] == [0, 12, 12, 13]
     assert repointed["call"]["before"] == {"0": 16, "1": 20, "2": 24}
     assert owners(repointed)[4:7] == ["r1"] * 3 and owners(freed)[4:7] == ["free"] * 3
+    assert freed["call"]["region"] == "B" and after["call"] is None
 
 
 def test_the_fifth_request_waits_for_what_is_promised(fold: Fold) -> None:

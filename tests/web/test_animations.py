@@ -18,7 +18,7 @@ from playwright.sync_api import Locator, Page
 from tools.animations.build import NAMES, build
 
 ROOT = Path(__file__).resolve().parents[2]
-PALETTE = ROOT / "judge" / "service" / "static" / "palette.css"
+PALETTE = ROOT / "web" / "styles" / "palette.css"
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; font-src 'self'; "
     "img-src data:"
@@ -203,7 +203,7 @@ def test_the_run_can_be_read(gallery: Gallery, visit: Any) -> None:
     page.get_by_text("The run as text").click()
     steps = page.locator(".as-text li")
     assert steps.count() == 44
-    assert steps.last.inner_text() == "Idle. 13 pages free, 11 cached: all 24 accounted for."
+    assert steps.last.inner_text() == "Idle. 9 pages free, 11 cached: all 20 accounted for."
 
 
 def test_the_learner_s_run_shows_the_lines(gallery: Gallery, visit: Any) -> None:
