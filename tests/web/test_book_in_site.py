@@ -1,4 +1,4 @@
-"""A chapter inside the whole site, as `make run` serves it: under its headers, with what other builders bring."""
+"""A chapter inside the whole site, as `make run` serves it, with what other builders bring."""
 
 from __future__ import annotations
 
