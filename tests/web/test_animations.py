@@ -297,3 +297,37 @@ def test_a_long_run_answers_at_once(gallery: Gallery, visit: Any) -> None:
     assert seconds < 0.5
     page.get_by_text("The run as text").click()
     assert page.locator(".as-text li").count() == 200
+
+
+def test_a_module_renders_into_any_element_as_anywidget_has_it(gallery: Gallery, visit: Any) -> None:
+    """JupyterLab gives a model and an empty element, and takes the step back."""
+    learner = visit("en")
+    page = learner.open(gallery.page("en", "light"))
+    page.evaluate(
+        """async () => {
+            const { default: widget } = await import('/kv_pool.js');
+            const trace = await (await fetch('/traces/kv_pool.jsonl')).text();
+            const fields = { trace, lang: 'zh', step: 3 };
+            const listeners = {};
+            window.saved = [];
+            window.model = {
+                get: (field) => fields[field],
+                set: (field, value) => { fields[field] = value; },
+                save_changes: () => window.saved.push(fields.step),
+                on: (event, listener) => { listeners[event] = listener; },
+                off: (event) => { delete listeners[event]; },
+                change: (field, value) => { fields[field] = value; listeners[`change:${field}`]?.(); },
+            };
+            const el = document.querySelector('main').appendChild(document.createElement('div'));
+            window.dispose = widget.render({ model: window.model, el });
+        }"""
+    )
+    assert position(page) == 3
+    assert page.locator(".cap").inner_text() == "分配新页：r0: 0 4 8 12、r1: 16 20 24 28。"
+    page.get_by_role("slider").press("ArrowRight")
+    assert page.evaluate("window.saved") == [4]
+    page.evaluate("window.model.change('step', 7)")
+    assert position(page) == 7 and page.evaluate("window.saved") == [4]
+    page.evaluate("window.dispose()")
+    assert page.locator(".player").count() == 0
+    learner.clean()
