@@ -22,7 +22,7 @@ def test_it_prints_as_torch_prints(shim: ModuleType, code: str) -> None:
     assert ours == theirs
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150, deadline=None, derandomize=True)
 @given(
     numbers=st.lists(st.floats(width=32) | st.integers(-2000, 2000).map(float), min_size=1, max_size=12),
     rows=st.sampled_from([1, 2]),
@@ -236,7 +236,7 @@ def test_modules(shim: ModuleType) -> None:
         ours.nothing
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(
     seed=st.integers(0, 999), batch=st.integers(1, 2), heads=st.sampled_from([1, 2, 4]),
     group=st.sampled_from([1, 2]), queries=st.integers(1, 4), keys=st.integers(1, 5),
@@ -262,7 +262,7 @@ def test_attention(
     compare(shim, attend, [q, k, v], rtol=1e-4, atol=1e-5)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 999), rows=st.integers(0, 3), size=st.integers(1, 9))
 def test_layers(shim: ModuleType, seed: int, rows: int, size: int) -> None:
     rng = np.random.default_rng(seed)

@@ -38,7 +38,7 @@ def ours(module: ModuleType, path: Path = MODEL / "tokenizer.json") -> Any:
     return module.Tokenizer.from_file(str(path))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300, deadline=None, derandomize=True)
 @given(text=TEXTS)
 @example(text="a" * 3000)
 @example(text="".join(PARTS))
@@ -51,7 +51,7 @@ def test_texts_become_the_same_tokens(tab_tokenizers: ModuleType, text: str) -> 
         assert ours(tab_tokenizers).decode(got.ids, skip_special_tokens=skip) == decoded
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200, deadline=None, derandomize=True)
 @given(ids=st.lists(st.integers(0, 6200), max_size=12))
 def test_any_tokens_become_the_same_text(tab_tokenizers: ModuleType, ids: list[int]) -> None:
     for skip in (True, False):

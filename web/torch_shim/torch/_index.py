@@ -214,6 +214,8 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     if dim:
         dim = checked_dim(dim, a.ndim)
     if a.ndim == 0:
+        if i.size != 1 or i.any():
+            raise IndexError("index out of range in self")
         return wrap(a.copy())
     if i.size and i.min() < 0:
         if dim:
