@@ -30,12 +30,11 @@ async function start(exercise: ExerciseData): Promise<void> {
   });
   const { parts } = desk;
   const run = new OwnRun(byId("run"), exercise, () => desk.code, (lines) => desk.markRan(lines));
-  byId("desk").replaceChildren(parts.editor, parts.samples, parts.verdict);
   document.addEventListener("keydown", (event) => desk.onKey(event));
   void showStanding(store, () => {}).then((draw) => {
     redraw = draw;
   });
-  await desk.start();
+  await desk.start(() => byId("desk").replaceChildren(parts.editor, parts.samples, parts.verdict));
 }
 
 const exercise = data<ExerciseData>("exercise-data");

@@ -46,10 +46,9 @@ async function upgrade(section: HTMLElement, store: Store): Promise<void> {
   section.setAttribute("aria-label", `${number} ${exercise.title}`);
   section.classList.add("live");
   const told = section.querySelectorAll(":scope > header, :scope > .ie-what");
-  section.replaceChildren(...told, bar, parts.editor, parts.samples, parts.verdict);
   section.addEventListener("keydown", (event) => desk.onKey(event));
   await redraw();
-  await desk.start();
+  await desk.start(() => section.replaceChildren(...told, bar, parts.editor, parts.samples, parts.verdict));
 }
 
 /** A section becomes a desk when it is about to be seen: a chapter is for reading first. */

@@ -38,7 +38,7 @@ export interface DeskOptions {
 
 export class Desk {
   readonly parts: DeskParts;
-  private editor!: Editor;
+  private editor!: Editor; // from start() on
   private readonly exercise: ExerciseData;
   private readonly store: Store;
   private readonly prefix: string;
@@ -75,9 +75,13 @@ export class Desk {
     return this.editor.code;
   }
 
-  /** Fill the editor with what was kept, and show how the exercise stands. */
-  async start(): Promise<void> {
+  /**
+   * Fill the editor with what was kept, and show how the exercise stands. `mount` puts the parts into the page: only
+   * now, in one go with the editor, so that nothing moves under the reader's eyes.
+   */
+  async start(mount: () => void): Promise<void> {
     const kept = await this.drafts.load();
+    mount();
     const { starter, starterOther } = this.exercise;
     const code = kept && kept.code !== starterOther ? kept.code : starter;
     this.editor = new Editor({
@@ -89,9 +93,9 @@ export class Desk {
       extensions: [lintBy(() => this.python), apiHelp],
     });
     if (kept && code !== starter) this.parts.saved.textContent = t("saved", { time: clock(kept.at) });
-    this.listen();
     this.samples.idle();
     this.verdict.draft();
+    this.listen();
     await this.hints.load();
     const left = await this.outbox.left();
     const newest = await this.tries.refresh();
@@ -129,7 +133,7 @@ export class Desk {
 
   /** Ctrl Enter runs the samples, Ctrl Shift Enter submits; a held key does so once. */
   onKey(event: KeyboardEvent): void {
-    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.altKey) return;
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.altKey || !this.editor) return;
     event.preventDefault();
     event.stopPropagation();
     if (event.repeat) return;
