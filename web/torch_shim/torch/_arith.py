@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -221,7 +220,6 @@ _COMPARE: dict[str, tuple[Any, str]] = {
     "gt": (np.greater, "gt"),
     "ge": (np.greater_equal, "ge"),
 }
-_FAST = {"sub": np.subtract, "truediv": np.true_divide}  # of floats, where the rules for others do not matter
 
 
 def store(target: np.ndarray, value: Any) -> None:
@@ -352,10 +350,6 @@ for _alias, _name in {
     FUNCTIONS[_alias] = FUNCTIONS[_name]
     setattr(Tensor, _alias, FUNCTIONS[_name])
 FUNCTIONS["true_divide"] = FUNCTIONS["div"]
-
-
-def rsub(input: Tensor, other: Any) -> Tensor:
-    return other - input
 
 
 def _unary_float(ufunc: Any, name: str) -> None:
@@ -598,5 +592,3 @@ def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
 
 
 Tensor.where = _where_method  # type: ignore[attr-defined]
-Tensor.__rsub__.__doc__ = None
-_ = operator

@@ -17,16 +17,13 @@ from ._dtype import (
     INT64,
     Size,
     as_shape,
-    category,
     default,
-    device,
     dtype,
     is_meta,
     np_dtype,
 )  # fmt: skip
 
 _new = object.__new__
-_META: dict[Any, np.ndarray] = {}
 
 
 def _to(d: dtype | None) -> np.dtype[Any]:
@@ -249,8 +246,6 @@ def _array(data: Any, d: np.dtype[Any] | None) -> np.ndarray:
         return a
     kind = data.__class__
     if kind is list or kind is tuple or isinstance(data, list | tuple | range):
-        if d is not None and d.kind != "f":
-            _check_whole(data, d)
         try:
             a = np.array(_plain(data))
         except ValueError:
@@ -286,10 +281,6 @@ def _overflow(d: np.dtype[Any]) -> None:
     if d.itemsize == 8:
         raise ValueError("Overflow when unpacking long long")
     raise RuntimeError(f"value cannot be converted to type {BY_NUM[d.num].name}_t without overflow")
-
-
-def _check_whole(data: Any, d: np.dtype[Any]) -> None:
-    """A list of ints with a float in it becomes ints by cutting, as torch does: nothing to refuse."""
 
 
 def _big(a: np.ndarray, d: np.dtype[Any], data: Any) -> np.ndarray:
@@ -537,6 +528,3 @@ def as_subclass(self: Tensor, cls: Any) -> Tensor:
     result: Tensor = _new(cls)
     result._a = self._a
     return result
-
-
-_ = category, device, op

@@ -8,7 +8,7 @@ import numpy as np
 
 from ._arith import overflow_error, store
 from ._core import Tensor, checked_dim, function, method, op, wrap
-from ._dtype import BOOL, INT32, INT64, as_int, result_np
+from ._dtype import BOOL, INT32, INT64
 
 _new = object.__new__
 _ndarray = np.ndarray
@@ -548,6 +548,3 @@ def searchsorted(
     for i in range(len(rows)):
         flat[i] = rows[i].searchsorted(wanted[i], where)
     return wrap(out)
-
-
-_ = as_int, result_np

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from typing import Any
 
 import numpy as np
@@ -276,6 +275,3 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> 
     drawn = _settle(generator).uniform(self._a.size, FLOAT64).reshape(self._a.shape)
     self._a[...] = -np.log1p(-drawn) / lambd
     return self
-
-
-_ = sys

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ._arith import store, store_result
-from ._core import FUNCTIONS, Tensor, checked_dim, function, method, op, wrap
+from ._arith import store_result
+from ._core import FUNCTIONS, Tensor, checked_dim, function, op, wrap
 from ._dtype import BOOL, FLOAT16, FLOAT32, FLOAT64, INT64, default, dtype, np_dtype
 
 _new = object.__new__
@@ -527,6 +527,3 @@ def corrcoef(input: Tensor) -> Tensor:
 def quantile(input: Tensor, q: Any, dim: Any = None, keepdim: bool = False) -> Tensor:
     at = q._a if isinstance(q, Tensor) else q
     return wrap(np.asarray(np.quantile(input._a, at, dim, keepdims=keepdim), input._a.dtype))
-
-
-_ = method, store

@@ -609,4 +609,3 @@ def detach(input: Tensor) -> Tensor:
 Tensor.detach_ = _itself  # type: ignore[attr-defined]
 Tensor.is_pinned = lambda self: False  # type: ignore[attr-defined]
 Tensor.is_shared = lambda self: False  # type: ignore[attr-defined]
-_ = _ndarray

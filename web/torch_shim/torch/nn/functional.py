@@ -9,10 +9,10 @@ import numpy as np
 
 from .._absent import missing_attribute
 from .._arith import erf_np, store, where
-from .._core import Tensor, checked_dim, wrap
+from .._core import Tensor, wrap
 from .._dtype import BOOL, FLOAT16, FLOAT32, INT32, INT64, as_shape
 from .._index import rows_of
-from .._linalg import SLOW_MATMUL, _same_dtype, linear_np, product
+from .._linalg import _same_dtype, linear_np, product
 from .._reduce import log_softmax as _log_softmax
 from .._reduce import softmax as _softmax
 from .._reduce import softmax_np
@@ -320,6 +320,3 @@ def _masked(scores: np.ndarray, mask: np.ndarray, n: int, group: int) -> np.ndar
 
 def __getattr__(name: str) -> Any:
     missing_attribute("torch.nn.functional", name)
-
-
-_ = checked_dim, SLOW_MATMUL
