@@ -112,7 +112,7 @@ function tooltip(state: EditorState): Tooltip | null {
     create: () => {
       const dom = document.createElement("div");
       dom.className = "signature";
-      dom.textContent = signature.includes("(") ? signature : `${entry.name}${signature}`;
+      dom.textContent = signature.startsWith("(") ? `${entry.name}${signature}` : signature;
       if (doc) {
         const about = document.createElement("div");
         about.className = "about";
