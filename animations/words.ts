@@ -1,6 +1,7 @@
 /** Words of the catalogue's [animation] section; the build puts those of a module into it. */
 
 import catalogue from "virtual:words";
+import { singular } from "./singular";
 import type { Context, Note } from "./types";
 
 export function makeContext(lang: unknown): Context {
@@ -9,7 +10,8 @@ export function makeContext(lang: unknown): Context {
   const word = (key: string): string => words[key] ?? key;
   const say = (note: Note): string => {
     const alone = note.values["n"] === 1 ? words[`${note.key}_one`] : undefined;
-    return (alone ?? word(note.key)).replace(/\{(\w+)\}/g, (whole, field: string) => {
+    const form = alone ?? word(note.key);
+    return (chosen === "en" ? singular(form, note.values) : form).replace(/\{(\w+)\}/g, (whole, field: string) => {
       const value = note.values[field];
       if (value === undefined) return whole;
       return Array.isArray(value) ? value.join(word("player_list")) : String(value);

@@ -100,6 +100,18 @@ def test_code_over_the_limit_is_refused_in_words(scripted_site: Any, visit: Any,
     assert learner.verdict() == "Accepted"
 
 
+def test_half_a_character_is_told_of_before_anything_is_sent(scripted_site: Any, visit: Any) -> None:
+    learner = visit("en")
+    page = learner.open(scripted_site.url + PAGE)
+    learner.write("pass\nx = '\ud83d'")
+    page.click("#submit")
+    page.wait_for_selector("#last .wrong >> text=Line 2 has half a character")
+    learner.write("pass\nx = '\U0001f600'")
+    page.click("#submit")
+    assert learner.verdict() == "Accepted"
+    learner.clean()
+
+
 def test_a_window_left_open_does_not_undo_the_other(scripted_site: Any, visit: Any) -> None:
     learner = visit("en")
     page = learner.open(scripted_site.url + PAGE)

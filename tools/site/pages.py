@@ -159,6 +159,7 @@ class Pages:
             "starter": Markup(highlight(data["starter"])),
             "samples": Markup(highlight(one.samples)),
             "say": say(one, lang),
+            "in_tab": self.assets.runtime and one.browser != "server",
             "data": data,
         }
 

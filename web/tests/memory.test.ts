@@ -51,6 +51,12 @@ test("due cards come first, the longest overdue before the rest, then a few new 
   expect(queue([], states, TODAY, 2)).toEqual([]);
 });
 
+test("a card that was answered on a day still to come is due: the clock ran ahead", () => {
+  const states = new Map([["a", answered(fresh("a", "2036-03-28"), "good", "2036-03-28")]]);
+  expect(queue(["a"], states, TODAY, 2)).toEqual(["a"]);
+  expect(answered(states.get("a")!, "good", TODAY)).toMatchObject({ due: "2026-04-03", last: TODAY });
+});
+
 test("the number of new cards is for the day, not for the visit", () => {
   const states = new Map([["a", answered(fresh("a", TODAY), "good", TODAY)]]);
   expect(queue(["a", "b", "c"], states, TODAY, 2)).toEqual(["b"]);

@@ -48,6 +48,18 @@ test("what a window would overwrite without having seen it goes to the history",
   expect(await history(store, "ex:192")).toHaveLength(1);
 });
 
+test("a clock that was set back does not make what is typed now look older", async () => {
+  const future = Date.now() + 1e9;
+  await store.put("drafts", { key: "ex:192", code: "then", at: future, rev: "x" });
+  const now = keeper();
+  await now.load();
+  void now.save("now");
+  expect(JSON.parse(localStorage.getItem("minisgl:draft:ex:192") ?? "").at).toBe(future + 1);
+  await now.settled();
+  await store.put("drafts", { key: "ex:192", code: "then", at: future, rev: "x" });
+  expect(await keeper().load()).toMatchObject({ code: "now" });
+});
+
 test("whatever stands in the storage is no draft unless it is one", () => {
   for (const value of [null, 5, [], {}, { code: 5, at: 1, rev: "x" }, { code: "a", at: "1", rev: "x" }, { code: "a", at: Number.NaN, rev: "x" }]) {
     expect(asDraft(value, "k")).toBeNull();
@@ -119,7 +131,11 @@ test("a file of another kind, a newer or a damaged one is refused, and nothing i
     { progress: [{ key: "1", exercise: 2, at: 1, state: "accepted" }] },
     { progress: [{ key: "2", exercise: 2, at: 1, state: "done" }] },
     { cards: [{ key: "a", due: "tomorrow", last: "", interval: 0, ease: 2.5, reps: 0, lapses: 0 }] },
+    { cards: [{ key: "a", due: "2026-99-99", last: "", interval: 0, ease: 2.5, reps: 0, lapses: 0 }] },
+    { cards: [{ key: "a", due: "2026-02-30", last: "", interval: 0, ease: 2.5, reps: 0, lapses: 0 }] },
+    { drafts: [{ key: "a", code: "", at: 1e300, rev: "x" }] },
     { tries: [{ key: "a" }] },
+    { tries: [{ key: "192:1", exercise: 192, id: 1, at: 1, score: 0, code: "", verdict: "ZZ" }] },
     { history: [{ key: "a", draft: "d", code: "c", at: 1, why: "<b>" }] },
   ]) {
     expect(why(file({}, bad)), JSON.stringify(bad)).toBe("damaged");

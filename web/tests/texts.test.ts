@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { candidates, callAt, entryFor, readApi } from "../src/app/editor/api";
 import { marked } from "../src/app/desk/samples";
 import { ankiText } from "../src/app/lib/anki";
+import { halfCharacter } from "../src/app/lib/text";
 import { diff, hunks } from "../src/app/lib/diff";
 
 test("a diff counts the lines of both sides", () => {
@@ -15,6 +16,12 @@ test("a diff counts the lines of both sides", () => {
   ]);
   expect(diff("a", "a\n").every((line) => line.kind === "same")).toBe(true);
   expect(diff("", "")).toEqual([]);
+});
+
+test("half a character is found in its line, a whole one is not", () => {
+  expect(halfCharacter("a\n😀 中文\n")).toBeNull();
+  expect(halfCharacter("a\nb \ud83d\nc")).toBe(2);
+  expect(halfCharacter("\ude00\ud83d")).toBe(1);
 });
 
 test("hunks leave out what is far from a change, and say so", () => {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import sys
 from html.parser import HTMLParser
@@ -11,9 +12,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from judge.exercises import ROOT, load_exercises
-from judge.i18n import LANGS
+from judge.i18n import LANGS, t
+from tools.site.course import STAGES
 from tools.site.data import json_block, script_words
-from tools.site.pages import Assets, Pages
+from tools.site.pages import Assets, Pages, say
 from tools.site.styles import BUNDLES
 
 sys.path.insert(0, str(ROOT / "tests" / "judge" / "service"))
@@ -85,6 +87,39 @@ def test_the_map_draws_only_exercises_that_exist_and_says_what_is_not_written(si
     assert len(re.findall(r"data-chapter=", text)) == 22
     assert text.count("not written yet") == 22
     assert 'data-fn="192"' not in text, "an adapter without a home in the engine is not in the tree"
+
+
+@pytest.mark.parametrize("lang", LANGS)
+def test_the_map_says_sentences_without_markup(lang: str) -> None:
+    for one in load_exercises(ROOT).values():
+        words = say(one, lang)
+        assert not re.search(r"\*\*|__|\]\(|\$|^#|\{", words.replace("`{", "")), f"{one.id}: {words}"
+        assert words.count("`") % 2 == 0, f"{one.id}: {words}"
+
+
+@pytest.mark.parametrize("runtime", [True, False])
+def test_samples_run_in_the_tab_is_said_only_where_they_do(tmp_path: Path, runtime: bool) -> None:
+    course = make_course(tmp_path / "course")
+    exercises = load_exercises(course)
+    exercises[192] = dataclasses.replace(exercises[192], browser="server")
+    styles = {name: f"{name}.css" for name in BUNDLES}
+    Pages(course, exercises, Assets(styles, runtime=runtime)).write(tmp_path / "out")
+    said = {}
+    for each in (176, 192):
+        text = (tmp_path / f"out/en/exercises/{each}/index.html").read_text("utf-8")
+        said[each] = "run in this tab" in text.rpartition("limits")[2]
+    assert said == {176: runtime, 192: False}
+
+
+@pytest.mark.parametrize("lang", LANGS)
+def test_the_book_calls_its_parts_as_the_map_does(lang: str) -> None:
+    parts = re.findall(r"^# (.+)$", (ROOT / "chapters" / lang / "SUMMARY.md").read_text("utf-8"), re.M)
+    assert parts[1:-1] == [t(f"web.stage_{name}", lang) for name in STAGES]
+
+
+def test_the_map_says_how_long_the_one_file_engine_is() -> None:
+    lines = (ROOT / "examples" / "ch00_tiny_engine.py").read_text("utf-8").count("\n")
+    assert lines < 200 and "200" in t("web.gist_00", "en") and "二百" in t("web.gist_00", "zh")
 
 
 def test_what_a_page_carries_cannot_end_its_script() -> None:

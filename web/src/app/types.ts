@@ -24,7 +24,8 @@ export interface ExerciseData extends ExerciseSpec {
   next: { id: number; name: string; title: string } | null;
 }
 
-export type Verdict = "AC" | "WA" | "RE" | "TLE" | "MLE" | "OLE" | "CE" | "PE" | "SE";
+export const VERDICTS = ["AC", "WA", "RE", "TLE", "MLE", "OLE", "CE", "PE", "SE"] as const;
+export type Verdict = (typeof VERDICTS)[number];
 
 export interface Group {
   name: string;

@@ -1,6 +1,7 @@
 /** Python in the tab, as pages use it: see types.ts. */
 import { AssetsMissing, fetchManifest } from "./assets";
 import * as decode from "./decode";
+import { asksForModel } from "./model";
 import { LostTask, Session } from "./session";
 import {
   type GenerateReport,
@@ -142,7 +143,7 @@ class TabRunner implements Runner {
         what: "run",
         args: { code },
         seconds,
-        model: code.includes("minisgl"),
+        model: asksForModel(code),
         read: decode.runReport,
         lost: (taken, because) => ({
           stdout,

@@ -8,6 +8,7 @@ import type { Runner } from "../../runner/types";
 import { NoJudge, Refused, send, newKey, solution, submission, Unreachable } from "../judge/client";
 import { follow } from "../judge/follow";
 import { Outbox } from "../judge/outbox";
+import { halfCharacter } from "../lib/text";
 import { hasRunner, runner } from "../runner";
 import { at } from "../site-data";
 import type { Store } from "../store/database";
@@ -237,8 +238,10 @@ export class Desk {
   }
 
   private ready(): boolean {
-    if (this.code.trim()) return true;
-    this.say("wrong", t("empty"));
+    const line = halfCharacter(this.code);
+    if (this.code.trim() && line === null) return true;
+    this.say("wrong", line === null ? t("empty") : t("half_character", { line }));
+    if (line !== null) this.editor.mark({ broke: [line] });
     this.editor.focus();
     return false;
   }

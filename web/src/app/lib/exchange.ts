@@ -1,6 +1,8 @@
 /** Progress as one file: written, checked, and merged with what is here. */
 
 import type { Store } from "../store/database";
+import { VERDICTS } from "../types";
+import { addDays } from "./days";
 import { recover } from "../store/draft";
 import { type CardState, type Draft, type Kept, type Progress, TABLES, type Table, type Tables, type Try } from "../store/tables";
 
@@ -85,17 +87,22 @@ export async function merge(store: Store, file: ProgressFile): Promise<number> {
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
 const isText = (value: unknown): value is string => typeof value === "string";
 const isNumber = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
-const isDay = (value: unknown): boolean => isText(value) && /^(\d{4}-\d{2}-\d{2})?$/.test(value);
+/** A point in time that a Date can hold, in milliseconds. */
+const isMoment = (value: unknown): value is number => isNumber(value) && Math.abs(value) <= 8.64e15;
+/** A day of the calendar, or none. */
+const isDay = (value: unknown): value is string =>
+  value === "" || (isText(value) && /^\d{4}-\d{2}-\d{2}$/.test(value) && !Number.isNaN(Date.parse(value)) && addDays(value, 0) === value);
+const isVerdict = (value: unknown): boolean => (VERDICTS as readonly unknown[]).includes(value);
 const keyed = (row: unknown): row is Record<string, unknown> & { key: string } => isRecord(row) && isText(row.key);
 const WHYS: readonly string[] = ["other", "over", "import", "share", "solution"] satisfies Kept["why"][];
 
 const CHECKS: Record<(typeof TRAVEL)[number], (row: unknown) => boolean> = {
-  drafts: (row): row is Draft => keyed(row) && isText(row.code) && isNumber(row.at) && isText(row.rev),
-  history: (row): row is Kept => keyed(row) && isText(row.draft) && isText(row.code) && isNumber(row.at) && WHYS.includes(String(row.why)),
+  drafts: (row): row is Draft => keyed(row) && isText(row.code) && isMoment(row.at) && isText(row.rev),
+  history: (row): row is Kept => keyed(row) && isText(row.draft) && isText(row.code) && isMoment(row.at) && WHYS.includes(String(row.why)),
   tries: (row): row is Try =>
-    keyed(row) && isNumber(row.exercise) && isNumber(row.id) && isNumber(row.at) && isNumber(row.score) && isText(row.code) && /^[A-Z]{2,3}$/.test(String(row.verdict)),
+    keyed(row) && isNumber(row.exercise) && isNumber(row.id) && isMoment(row.at) && isNumber(row.score) && isText(row.code) && isVerdict(row.verdict),
   progress: (row): row is Progress =>
-    keyed(row) && isNumber(row.exercise) && row.key === String(row.exercise) && isNumber(row.at) && (row.state === "tried" || row.state === "accepted") && (row.code === undefined || isText(row.code)),
+    keyed(row) && isNumber(row.exercise) && row.key === String(row.exercise) && isMoment(row.at) && (row.state === "tried" || row.state === "accepted") && (row.code === undefined || isText(row.code)),
   cards: (row): row is CardState =>
     keyed(row) && isDay(row.due) && isDay(row.last) && [row.interval, row.ease, row.reps, row.lapses].every((each) => isNumber(each) && each >= 0),
   meta: (row) => keyed(row) && "value" in row,

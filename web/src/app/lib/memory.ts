@@ -39,11 +39,14 @@ export function answered(card: CardState, answer: Answer, today: string): CardSt
   return { ...card, ease, reps, interval, due: addDays(today, interval), last: today };
 }
 
-/** Which cards are to be asked on `today`: those due, oldest first, then at most `most` new ones. */
+/**
+ * Which cards are to be asked on `today`: those due, oldest first, then at most `most` new ones. One that was answered
+ * after today is due as well: the clock ran ahead then, and its day would come only when the clock's mistake does.
+ */
 export function queue(keys: readonly string[], states: ReadonlyMap<string, CardState>, today: string, most: number): string[] {
   const due = keys.filter((key) => {
     const state = states.get(key);
-    return state !== undefined && state.due <= today;
+    return state !== undefined && (state.due <= today || state.last > today);
   });
   due.sort((a, b) => (states.get(a)?.due ?? "").localeCompare(states.get(b)?.due ?? ""));
   const begun = [...states.values()].filter((state) => state.reps + state.lapses > 0 && state.last === today && state.interval <= 4).length;

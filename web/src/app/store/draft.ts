@@ -25,6 +25,7 @@ const newRev = (): string => Math.random().toString(36).slice(2) + Date.now().to
 
 export class DraftKeeper {
   private base: string | null = null;
+  private last = 0; // a clock that was set back must not make the newer draft look older
   private readonly channel = typeof BroadcastChannel === "undefined" ? null : new BroadcastChannel("minisgl:drafts");
   private writing: Promise<unknown> = Promise.resolve();
 
@@ -44,6 +45,7 @@ export class DraftKeeper {
     const journal = this.journal();
     const newest = journal && (!kept || journal.at > kept.at) ? journal : kept;
     this.base = newest?.rev ?? null;
+    this.last = newest?.at ?? 0;
     return newest;
   }
 
@@ -52,7 +54,8 @@ export class DraftKeeper {
    * outlives the page. `state` is asked for when there is time for it.
    */
   save(code: string, state?: () => unknown): Promise<boolean> {
-    const draft: Draft = { key: this.key, code, at: Date.now(), rev: newRev() };
+    const draft: Draft = { key: this.key, code, at: Math.max(Date.now(), this.last + 1), rev: newRev() };
+    this.last = draft.at;
     const base = this.base;
     this.base = draft.rev;
     const journaled = this.write(draft);
