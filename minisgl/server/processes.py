@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing import connection, get_context, resource_tracker
@@ -117,11 +118,29 @@ class Processes:
 def _signals_blocked() -> Iterator[None]:
     """Processes started in this block never see a signal that asks to end. A terminal and a service manager
     send it to all of them, but the server decides, which must answer running requests before.
+
+    One that comes meanwhile is handled after the block. The mask is this thread's alone: where another thread
+    takes the signal, Python would run the handler here at once, so handlers wait, too.
     """
     signals = {signal.SIGINT, signal.SIGTERM}
     resource_tracker.ensure_running()  # or it starts in the block, and unblocks them
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    came: list[int] = []
+    handlers = {each: signal.getsignal(each) for each in signals} if _in_main_thread() else {}
+    for each, handler in handlers.items():
+        if callable(handler):
+            signal.signal(each, lambda number, _frame: came.append(number))
     try:
         yield
     finally:
+        for each, handler in handlers.items():
+            if callable(handler):
+                signal.signal(each, handler)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number in came:
+            signal.raise_signal(number)
+
+
+def _in_main_thread() -> bool:
+    """Only there may handlers be set."""
+    return threading.current_thread() is threading.main_thread()

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):
@@ -128,7 +129,7 @@ def test_cards_with_the_keyboard(course_site: Path, scripted_site: Any, visit: A
     page.keyboard.press("Space")
     page.wait_for_selector(".answer")
     page.keyboard.press("3")
-    page.wait_for_function("(first) => document.querySelector('.ask').innerText !== first", arg=first)
+    expect(page.locator(".ask")).not_to_have_text(first)
     page.wait_for_selector(".cards-foot >> text=学过 1")
     page.reload()
     page.wait_for_selector(".card .ask")

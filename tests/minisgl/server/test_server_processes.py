@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -51,7 +52,8 @@ def test_what_fails_while_it_starts_ends_everything(flags: list[str], words: str
     assert result.stderr.startswith("minisgl: " + words) and result.stderr.count("\n") == 1
 
 
-def test_when_not_all_processes_can_start_none_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("thread", [False, True], ids=["alone", "beside a thread that takes signals"])
+def test_when_not_all_processes_can_start_none_is_left(monkeypatch: pytest.MonkeyPatch, thread: bool) -> None:
     class Process:
         def __init__(self) -> None:
             self.killed = self.joined = False
@@ -73,11 +75,16 @@ def test_when_not_all_processes_can_start_none_is_left(monkeypatch: pytest.Monke
         started.append(process)
 
     monkeypatch.setattr(Processes, "_start", start)
+    over = threading.Event()
+    other = threading.Thread(target=over.wait)
+    if thread:
+        other.start()
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
         with pytest.raises(SystemExit):
             Processes(ServerArgs())
     finally:
+        over.set()
         signal.signal(signal.SIGTERM, before)
     assert len(started) == 3 and all(process.killed and process.joined for process in started)
     assert not folders[0].exists()
