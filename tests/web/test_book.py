@@ -81,7 +81,7 @@ def phone(browser: Browser, book: str, readers: list[Reader]) -> Reader:
     return readers[-1]
 
 
-@pytest.mark.parametrize("width", [360, 390, 780, 1024])
+@pytest.mark.parametrize("width", [320, 360, 390, 780, 1024])
 def test_no_page_is_wider_than_the_screen(
     browser: Browser, book: str, readers: list[Reader], width: int
 ) -> None:

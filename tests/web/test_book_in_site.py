@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 
 def test_a_chapter_plays_searches_and_loads_nothing_from_elsewhere(judge_site: Any, visit: Any) -> None:
     reader = visit("zh")
@@ -20,3 +22,12 @@ def test_a_chapter_plays_searches_and_loads_nothing_from_elsewhere(judge_site: A
     page.locator('.top-nav a[href="../../zh/"]').click()
     page.wait_for_url(f"{judge_site.url}/zh/")
     reader.clean()
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_the_map_of_the_whole_course_fits_a_window_at_four_hundred_percent(
+    judge_site: Any, visit: Any, lang: str
+) -> None:
+    learner = visit(lang, width=320)
+    page = learner.open(f"{judge_site.url}/{lang}/")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320

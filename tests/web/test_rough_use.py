@@ -178,6 +178,10 @@ def test_paper_and_forced_colours(scripted_site: Any, visit: Any) -> None:
     page = learner.open(scripted_site.url + PAGE)
     learner.submit("wrong")
     learner.verdict()
+    borders = "(every) => every.map((one) => getComputedStyle(one).borderBottomColor)"
+    current = page.eval_on_selector_all(".top-nav a[aria-current]", borders)
+    others = page.eval_on_selector_all(".top-nav a:not([aria-current])", borders)
+    assert current and not set(current) & set(others), "where one is can be seen"
     page.focus("#submit")
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
     page.emulate_media(media="print", forced_colors="none")

@@ -5,7 +5,14 @@ const words: Record<string, string> = element ? JSON.parse(element.textContent ?
 
 /** An entry with its {placeholders} filled in. */
 export function word(key: string, values: Record<string, string | number> = {}): string {
-  return (words[key] ?? key).replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
+  const found = words[key] ?? key;
+  const counted = document.documentElement.lang.startsWith("zh") ? found : singular(found, values);
+  return counted.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
+}
+
+/** English counts one thing in the singular. */
+function singular(text: string, values: Record<string, string | number>): string {
+  return text.replace(/\{(\w+)\} (minute|place|point)s\b/g, (whole, name: string, noun: string) => (values[name] === 1 ? `{${name}} ${noun}` : whole));
 }
 
 /** What the reader said or did on this device; nothing where the browser keeps nothing. */
