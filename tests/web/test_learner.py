@@ -112,3 +112,21 @@ def test_code_that_does_not_parse(judge_site: Any, visit: Any) -> None:
     assert learner.verdict() == "无法评测"
     assert "第 2 行" in page.locator("#verdict").inner_text()
     learner.clean()
+
+
+def test_a_second_click_does_not_wipe_what_is_being_written(judge_site: Any, visit: Any) -> None:
+    learner = visit("en")
+    page = learner.page
+    page.goto(judge_site.url + "/en/playground/")
+    page.wait_for_selector(".cm-content")
+    page.evaluate(
+        "for (let n = 0; n < 2; n += 1) document.getElementById('generate').click();"
+        "window.row = document.querySelector('.streams li')"
+    )
+    page.wait_for_selector(".streams >> text=tokens")
+    assert page.evaluate("window.row === document.querySelector('.streams li')")
+    assert "token/s" in page.inner_text(".generator > p.num")
+    learner.write("x = '\ud83d'")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector("#last >> text=Line 1 has half a character")
+    learner.clean()

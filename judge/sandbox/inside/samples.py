@@ -104,7 +104,7 @@ def _run_one(
         outcome.message = str(error)[:_SHOWN]
         _locate(outcome, error, filename, asserts)
     except BaseException as error:
-        outcome.message = f"{type(error).__name__[:100]}: {shown(error, str)}"
+        outcome.message = f"{type(error).__name__[:100]}: {shown(error, str)}".removesuffix(": ")
         _locate(outcome, error, filename, asserts)
         outcome.raised_line = _last_line(error, learner_file)
     outcome.stdout = printed.getvalue()
@@ -142,11 +142,18 @@ def _compare(holds: Any, got: Any, expected: Any, message: Any) -> None:
 
 
 class _Bounded(io.StringIO):
-    """Keeps the first characters that are printed."""
+    """Keeps the first characters that are printed, and marks that more were."""
+
+    _cut = False
 
     def write(self, text: str) -> int:
-        super().write(text[: max(0, _STDOUT - self.tell())])
+        room = max(0, _STDOUT - self.tell())
+        self._cut |= len(text) > room
+        super().write(text[:room])
         return len(text)
+
+    def getvalue(self) -> str:
+        return super().getvalue() + ("\n..." if self._cut else "")
 
 
 class _Pairs(ast.NodeTransformer):

@@ -9,6 +9,7 @@ import { apiHelp } from "./editor/api";
 import { Editor } from "./editor/editor";
 import { lintBy } from "./editor/lint";
 import { fromAddress, MOST_ADDRESS, toAddress, TooLong } from "./lib/share";
+import { halfCharacter } from "./lib/text";
 import { hasRunner, runner } from "./runner";
 import { showStanding } from "./standing";
 import { openStore, type Store } from "./store/database";
@@ -147,6 +148,12 @@ class Playground {
   private async run(): Promise<void> {
     if (this.runButton.getAttribute("aria-disabled") === "true") return;
     this.save();
+    const half = halfCharacter(this.editor.code);
+    if (half !== null) {
+      say(this.status, h("span", { class: "wrong tinted" }, icon("wrong"), " ", t("half_character", { line: half })));
+      this.editor.mark({ broke: [half] });
+      return;
+    }
     await this.busy(async (python) => {
       const out = h("pre", { class: "plain-code code", tabindex: "0", role: "region", "aria-label": t("printed") });
       this.output.replaceChildren(h("h2", { class: "sec" }, t("output")), out);
@@ -208,6 +215,10 @@ class Playground {
     const list = h("ol", { class: "streams" });
     const facts = h("p", { class: "small num" });
     const go = async (): Promise<void> => {
+      if (this.runButton.getAttribute("aria-disabled") === "true") {
+        say(this.status, t("runner_busy")); // what is being written stays where it is
+        return;
+      }
       const given = prompts.value.split("\n").map((each) => each.trim()).filter(Boolean).slice(0, 5);
       const bad = [most, heat, seed].find((each) => !each.checkValidity() || each.value === "");
       if (bad || !given.length) {
