@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -130,3 +131,13 @@ def test_a_second_click_does_not_wipe_what_is_being_written(judge_site: Any, vis
     page.keyboard.press("Control+Enter")
     page.wait_for_selector("#last >> text=Line 1 has half a character")
     learner.clean()
+
+
+@pytest.mark.parametrize("path", ["/en/playground/", "/en/", "/en/exercises/192/"])
+def test_a_model_that_does_not_come_is_told_of(judge_site: Any, visit: Any, path: str) -> None:
+    learner = visit("en")
+    page = learner.page
+    page.route("**/assets/runtime/model-*", lambda route: route.abort())
+    page.goto(judge_site.url + path)
+    page.get_by_role("button", name=re.compile("^(Generate|Run it in this page|Run in this tab)")).click()
+    page.get_by_role("status").get_by_text("could not be loaded").wait_for()

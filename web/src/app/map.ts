@@ -3,7 +3,7 @@
 import type { ExerciseSpec } from "../runner/types";
 import { chrome } from "./chrome";
 import { byId, day, h, icon, rich, say } from "./dom";
-import { hasRunner, runner } from "./runner";
+import { hasRunner, runner, whyNot } from "./runner";
 import { at, site } from "./site-data";
 import { nextOf, showStanding, stateOf, type Standings } from "./standing";
 import { openStore, type Store } from "./store/database";
@@ -145,8 +145,7 @@ async function run(store: Store, known: Standings, button: HTMLButtonElement): P
       onToken: ({ text }) => out.append(text),
     });
     const own = await mine(known).catch(() => null);
-    const report = await python.generate({ ...(own ?? {}), prompts: [prompt], maxTokens: MOST_TOKENS });
-    stop();
+    const report = await python.generate({ ...(own ?? {}), prompts: [prompt], maxTokens: MOST_TOKENS }).finally(stop);
     const wrong = report.cannot?.message[lang()] ?? report.error?.message[lang()];
     if (wrong) {
       say(facts, wrong);
@@ -155,8 +154,8 @@ async function run(store: Store, known: Standings, button: HTMLButtonElement): P
     const last: LastRun = { prompt, text: report.texts[0] ?? "", tokensPerSecond: report.tokensPerSecond, at: Date.now() };
     showText(last);
     await store.put("meta", { key: `${LAST_RUN}:${lang()}`, value: last }).catch(() => {});
-  } catch {
-    say(facts, t("runner_busy"));
+  } catch (error) {
+    say(facts, whyNot(error, (await runner().catch(() => null))?.state));
   } finally {
     button.removeAttribute("aria-disabled");
   }

@@ -10,7 +10,7 @@ import { Editor } from "./editor/editor";
 import { lintBy } from "./editor/lint";
 import { fromAddress, MOST_ADDRESS, toAddress, TooLong } from "./lib/share";
 import { halfCharacter } from "./lib/text";
-import { hasRunner, runner } from "./runner";
+import { hasRunner, runner, whyNot } from "./runner";
 import { showStanding } from "./standing";
 import { openStore, type Store } from "./store/database";
 import { DraftKeeper } from "./store/draft";
@@ -195,7 +195,7 @@ class Playground {
       });
       await work(python).finally(quiet);
     } catch (error) {
-      if (error instanceof Error && error.name === "RunnerBusy") say(this.status, t("runner_busy"));
+      say(this.status, whyNot(error, this.python?.state));
     } finally {
       this.runButton.removeAttribute("aria-disabled");
       this.stopButton.hidden = true;

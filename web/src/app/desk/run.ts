@@ -2,7 +2,7 @@
 
 import type { GenerateReport, TraceEvent } from "../../runner/types";
 import { h, icon, rich, say } from "../dom";
-import { hasRunner, runner } from "../runner";
+import { hasRunner, runner, whyNot } from "../runner";
 import { at, site } from "../site-data";
 import type { ExerciseData } from "../types";
 import { lang, t } from "../words";
@@ -82,11 +82,16 @@ export class OwnRun {
 
   private async generate(): Promise<void> {
     if (this.button.getAttribute("aria-disabled") === "true") return;
-    const python = await runner();
-    if (!python) return;
+    this.button.setAttribute("aria-disabled", "true");
+    const python = await runner().catch(() => null);
+    if (!python) {
+      say(this.status, t("runner_failed"));
+      this.button.removeAttribute("aria-disabled");
+      return;
+    }
+    const before = [...this.streams.childNodes];
     const rows = this.exercise.prompts.map((prompt, index) => streamRow(index, prompt, "", ""));
     this.streams.replaceChildren(...rows.map((row) => row.element));
-    this.button.setAttribute("aria-disabled", "true");
     const stop = python.listen({
       onState: (state) => {
         if (state.phase === "loading") {
@@ -106,8 +111,9 @@ export class OwnRun {
         trace: true,
       });
       this.showReport(report, rows);
-    } catch {
-      say(this.status, t("runner_busy"));
+    } catch (error) {
+      this.streams.replaceChildren(...before);
+      say(this.status, whyNot(error, python.state));
     } finally {
       stop();
       this.button.removeAttribute("aria-disabled");
