@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from judge.exercises import find
 from judge.solution import solution_text
@@ -55,7 +56,7 @@ def test_a_learners_way(judge_site: Any, visit: Any, lang: str) -> None:
     learner.write(RIGHT)
     page.keyboard.press("Control+Enter")
     page.wait_for_selector(".sample-list > .ok >> nth=3")
-    assert words["tab"] in page.locator("#samples-count").inner_text()
+    expect(page.locator("#samples-count")).to_contain_text(words["tab"])
     assert sent == []
 
     # A wrong solution: the rule that broke, groups, hints one at a time; the reference stays closed.
@@ -75,18 +76,19 @@ def test_a_learners_way(judge_site: Any, visit: Any, lang: str) -> None:
     assert learner.verdict() == words["ac"]
     assert verdict.locator(".groups .ok").count() == 5
     checks = verdict.locator(".checks")
-    assert words["pages"] in checks.inner_text()
+    expect(checks).to_contain_text(words["pages"])
     assert checks.locator(".wrong").count() == 0
     assert verdict.locator(".streams .out").count() >= 1, "text that the engine wrote"
     assert all(text.strip() for text in verdict.locator(".streams .out").all_inner_texts())
     assert page.locator("[data-slot='192'].accepted").count() == 1
     page.wait_for_selector("#run minisgl-animation")
     page.locator(".acts button[aria-expanded]").click()
-    assert "def cache_req" in page.locator("#solution pre").inner_text()
+    expect(page.locator("#solution pre")).to_contain_text("def cache_req")
 
     # Both submissions are in the list, newest first; the wrong one opens again.
     tries = page.locator("#tries button")
-    assert words["ac"] in tries.nth(0).inner_text() and words["wa"] in tries.nth(1).inner_text()
+    expect(tries.nth(0)).to_contain_text(words["ac"])
+    expect(tries.nth(1)).to_contain_text(words["wa"])
     tries.nth(1).click()
     assert learner.verdict() == words["wa"]
     learner.console = [line for line in learner.console if "403" not in line]
@@ -102,7 +104,7 @@ def test_samples_explain_themselves(judge_site: Any, visit: Any) -> None:
     text = page.locator("#samples").inner_text()
     assert "The example: block table [7, 1, 3], position 9" in text
     assert "logical_block" in text and "here" in text
-    assert page.locator("#last").inner_text().endswith("samples fail")
+    expect(page.locator("#last")).to_have_text(re.compile("samples fail$"))
     learner.clean()
 
 
@@ -111,7 +113,7 @@ def test_code_that_does_not_parse(judge_site: Any, visit: Any) -> None:
     page = learner.open(judge_site.url + "/zh/exercises/176/")
     learner.submit("def page_address(block_table, position, block_size):\n    return (1\n")
     assert learner.verdict() == "无法评测"
-    assert "第 2 行" in page.locator("#verdict").inner_text()
+    expect(page.locator("#verdict")).to_contain_text("第 2 行")
     learner.clean()
 
 
