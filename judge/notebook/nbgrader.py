@@ -22,22 +22,13 @@ from traitlets import Bool, Enum
 from judge.exercises import Exercise, load_exercises
 from judge.i18n import LANGS, t
 from judge.notebook.magic import shared_pool
+from judge.notebook.points import points_of
 from judge.notebook.view import Outcome
 from judge.starter import starter
 from judge.types import RunResult, Verdict
 
 _ID = re.compile(r"(?P<kind>answer|judge)-(?P<number>\d+)")
 _MAGIC = re.compile(r"\s*%%judge\b[^\n]*\n?")
-
-
-def answer_id(exercise: Exercise) -> str:
-    """The `grade_id` of the cell in which the learner writes."""
-    return f"answer-{exercise.id}"
-
-
-def judge_id(exercise: Exercise) -> str:
-    """The `grade_id` of the locked cell that carries the points."""
-    return f"judge-{exercise.id}"
 
 
 def exercise_of(cell: Any, kind: str) -> Exercise | None:
@@ -51,11 +42,6 @@ def exercise_of(cell: Any, kind: str) -> Exercise | None:
 def submission_of(source: str) -> str:
     """The module in an answer cell: all of it but the line of the magic."""
     return _MAGIC.sub("", source, count=1) if _MAGIC.match(source) else source
-
-
-def points_of(result: RunResult, most: float) -> float:
-    """Partial credit of a run in points, never above `most`."""
-    return min(float(most), round(result.score * float(most), 2))
 
 
 class StarterCells(NbGraderPreprocessor):

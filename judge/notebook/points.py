@@ -33,5 +33,9 @@ def points(exercise: int | str, most: float | None = None, lang: str | None = No
     if result is None:
         print(t("notebook.not_yet", lang or from_locale(), exercise=found.id))
         return 0.0
-    whole = float(found.points if most is None else most)
-    return min(whole, round(result.score * whole, 2))
+    return points_of(result, found.points if most is None else most)
+
+
+def points_of(result: RunResult, most: float) -> float:
+    """Partial credit of a run in points, never above `most`."""
+    return min(float(most), round(result.score * float(most), 2))

@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from judge.cli.workspace import write_atomically
 from judge.exercises import Exercise, load_exercises
 from judge.i18n import LANGS, t
 from tools.book.build import read_site
@@ -78,10 +79,10 @@ def folder(out: Path, lang: str) -> Path:
         notebook = json.loads(make(relative, lang, site, solved=True))
         if graded(notebook, exercises, lang):
             target = course / "source" / f"ch{relative.stem[:2]}" / f"{relative.stem}.ipynb"
-            _write(target, json.dumps(notebook, ensure_ascii=False, indent=1) + "\n")
+            write_atomically(target, json.dumps(notebook, ensure_ascii=False, indent=1) + "\n")
     config = course / "nbgrader_config.py"
     if not config.exists():
-        _write(config, CONFIG.replace("{lang}", lang))
+        write_atomically(config, CONFIG.replace("{lang}", lang))
     for name in ("release", "submitted", "autograded", "feedback"):
         (course / name).mkdir(exist_ok=True)
     return course
@@ -132,13 +133,6 @@ def _mark(grade_id: str, *, solution: bool) -> dict[str, Any]:
         "locked": not solution,
         "task": False,
     }
-
-
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(f".{path.name}.new")
-    scratch.write_text(text, encoding="utf-8")
-    scratch.replace(path)
 
 
 def main() -> int:
