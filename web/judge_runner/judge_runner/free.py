@@ -10,8 +10,9 @@ from typing import Any
 
 from judge.parsing import CannotJudge, clean, parse
 from judge.sandbox.inside.samples import shown
-from judge_runner import errors, interrupts
-from judge_runner.output import Output, OutputLimit, printing_to
+from judge_runner import errors
+from judge_runner.ending import told_in
+from judge_runner.output import Output, printing_to
 
 
 def run(args: dict[str, Any], emit: Callable[[str, Any], None]) -> dict[str, Any]:
@@ -20,22 +21,17 @@ def run(args: dict[str, Any], emit: Callable[[str, Any], None]) -> dict[str, Any
     output = Output(lambda text: emit("output", text))
     start = time.perf_counter()
     try:
-        text = clean(args["code"])
-        tree = parse(text)
-        with printing_to(output):
-            value = _execute(text, tree)
-            report["value"] = None if value is None else shown(value)
+        with told_in(report, output):
+            text = clean(args["code"])
+            tree = parse(text)
+            with printing_to(output):
+                value = _execute(text, tree)
+                report["value"] = None if value is None else shown(value)
     except CannotJudge as refused:
         column = refused.column
         report["cannot"] = {
             "kind": refused.kind, "line": refused.line, "column": column, "message": refused.text,
         }  # fmt: skip
-    except interrupts.Interrupted as stop:
-        report["stopped"] = {"why": "interrupt", "line": errors.line_in(stop.__traceback__)}
-    except MemoryError:
-        report["stopped"] = {"why": "memory"}
-    except OutputLimit:
-        report["stopped"] = {"why": "output", "bytes": output.printed}
     except BaseException as error:
         report["error"] = errors.told(error)
     return {**report, "stdout": output.text, "seconds": time.perf_counter() - start}

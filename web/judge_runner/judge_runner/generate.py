@@ -11,8 +11,9 @@ from judge.chat import chat_of
 from judge.i18n import both
 from judge.swap import program
 from judge.swap.one_file import SLUGS
-from judge_runner import errors, interrupts, submission
-from judge_runner.output import Output, OutputLimit, printing_to
+from judge_runner import errors, submission
+from judge_runner.ending import told_in
+from judge_runner.output import Output, printing_to
 from minisgl.models import resolve_model
 from minisgl.models.locate import BUNDLED
 from minisgl.utils import cdiv, trace
@@ -36,16 +37,10 @@ def run(args: dict[str, Any], emit: Emit) -> dict[str, Any]:
     output = Output(lambda text: emit("output", text))
     report = run.report
     try:
-        with printing_to(output):
+        with told_in(report, output), printing_to(output):
             run.go()
     except submission.CannotRun as error:
         report["cannot"] = error.told
-    except interrupts.Interrupted as stop:
-        report["stopped"] = {"why": "interrupt", "line": errors.line_in(stop.__traceback__)}
-    except MemoryError:
-        report["stopped"] = {"why": "memory"}
-    except OutputLimit:
-        report["stopped"] = {"why": "output", "bytes": output.printed}
     except Exception as error:
         report["error"] = errors.told(error)
     run.end()

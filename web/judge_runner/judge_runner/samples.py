@@ -11,7 +11,8 @@ from judge.sample_words import message, titles
 from judge.sandbox.inside import samples
 from judge_runner import errors, interrupts, submission
 from judge_runner.counting import Counter
-from judge_runner.output import Output, OutputLimit, printing_to
+from judge_runner.ending import told_in
+from judge_runner.output import Output, printing_to
 
 _SAMPLES = "samples.py"
 
@@ -23,17 +24,11 @@ def run(args: dict[str, Any], emit: Callable[[str, Any], None]) -> dict[str, Any
     output = Output(lambda text: emit("output", text))
     counters: list[Counter] = []
     try:
-        with printing_to(output):
+        with told_in(report, output), printing_to(output):
             target = submission.load(args["code"], exercise, counters)
             _run_all(exercise["samples"], target, report, emit)
     except submission.CannotRun as error:
         report["cannot"] = error.told
-    except interrupts.Interrupted as stop:
-        report["stopped"] = {"why": "interrupt", "line": errors.line_in(stop.__traceback__)}
-    except MemoryError:
-        report["stopped"] = {"why": "memory"}
-    except OutputLimit:
-        report["stopped"] = {"why": "output", "bytes": output.printed}
     stopped = report["stopped"]
     if stopped and counters and "line" in stopped:
         stopped["hits"] = counters[0].of(stopped["line"])

@@ -3,7 +3,7 @@
 import type { ExerciseSpec } from "../runner/types";
 import { chrome } from "./chrome";
 import { byId, day, h, icon, rich, say } from "./dom";
-import { hasRunner, runner, whyNot } from "./runner";
+import { hasRunner, runner, stateWords, whyNot } from "./runner";
 import { at, site } from "./site-data";
 import { nextOf, showStanding, stateOf, type Standings } from "./standing";
 import { openStore, type Store } from "./store/database";
@@ -136,11 +136,8 @@ async function run(store: Store, known: Standings, button: HTMLButtonElement): P
     byId("now-text").replaceChildren(h("span", { class: "pr" }, prompt), out);
     const stop = python.listen({
       onState: (state) => {
-        if (state.phase === "loading") {
-          const percent = state.total > 0 ? Math.floor((100 * state.loaded) / state.total) : 0;
-          say(facts, t("loading", { step: t(`loading_${state.step}`), percent }));
-        } else if (state.phase === "failed") say(facts, state.message[lang()]);
-        else if (state.phase === "busy") say(facts, t("run_running"));
+        const words = stateWords(state, t("run_running"));
+        if (words !== null) say(facts, words);
       },
       onToken: ({ text }) => out.append(text),
     });

@@ -10,7 +10,7 @@ import { Editor } from "./editor/editor";
 import { lintBy } from "./editor/lint";
 import { fromAddress, MOST_ADDRESS, toAddress, TooLong } from "./lib/share";
 import { halfCharacter } from "./lib/text";
-import { hasRunner, runner, whyNot } from "./runner";
+import { hasRunner, runner, stateWords, whyNot } from "./runner";
 import { showStanding } from "./standing";
 import { openStore, type Store } from "./store/database";
 import { DraftKeeper } from "./store/draft";
@@ -186,11 +186,8 @@ class Playground {
       this.python = python;
       const quiet = python.listen({
         onState: (state) => {
-          if (state.phase === "loading") {
-            const percent = state.total > 0 ? Math.floor((100 * state.loaded) / state.total) : 0;
-            say(this.status, t("loading", { step: t(`loading_${state.step}`), percent }));
-          } else if (state.phase === "busy") say(this.status, t("run_running_code"));
-          else if (state.phase === "failed") say(this.status, state.message[lang()]);
+          const words = stateWords(state, t("run_running_code"));
+          if (words !== null) say(this.status, words);
         },
       });
       await work(python).finally(quiet);

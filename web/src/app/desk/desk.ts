@@ -444,7 +444,7 @@ export class Desk {
   private async samplesInTab(python: Runner, code: string): Promise<boolean> {
     const stop = python.listen({
       onState: (state) => {
-        if (state.phase === "loading") this.samples.loading(state.step, state.loaded, state.total);
+        if (state.phase === "loading") this.samples.loading(state);
         else if (state.phase === "busy") this.samples.running();
       },
       onSample: (result) => this.samples.add(result),

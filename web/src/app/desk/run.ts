@@ -2,7 +2,7 @@
 
 import type { GenerateReport, TraceEvent } from "../../runner/types";
 import { h, icon, rich, say } from "../dom";
-import { hasRunner, runner, whyNot } from "../runner";
+import { hasRunner, runner, stateWords, whyNot } from "../runner";
 import { at, site } from "../site-data";
 import type { ExerciseData } from "../types";
 import { lang, t } from "../words";
@@ -94,11 +94,8 @@ export class OwnRun {
     this.streams.replaceChildren(...rows.map((row) => row.element));
     const stop = python.listen({
       onState: (state) => {
-        if (state.phase === "loading") {
-          const percent = state.total > 0 ? Math.floor((100 * state.loaded) / state.total) : 0;
-          say(this.status, t("loading", { step: t(`loading_${state.step}`), percent }));
-        } else if (state.phase === "busy") say(this.status, t("run_running"));
-        else if (state.phase === "failed") say(this.status, state.message[lang()]);
+        const words = stateWords(state, t("run_running"));
+        if (words !== null) say(this.status, words);
       },
       onToken: ({ index, text }) => rows[index]?.out.append(text),
     });

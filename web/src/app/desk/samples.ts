@@ -2,6 +2,7 @@
 
 import type { SampleResult, SamplesReport, Stopped } from "../../runner/types";
 import { h, icon, plainCode, rich } from "../dom";
+import { type Loading, loadingWords } from "../runner";
 import type { JudgedSample, Result } from "../types";
 import { lang, t } from "../words";
 import type { DeskParts } from "./layout";
@@ -26,9 +27,8 @@ export class Samples {
   }
 
   /** Nothing has run yet, and Python is on its way: which step, and how much of it. */
-  loading(step: string, loaded: number, total: number): void {
-    const percent = total > 0 ? Math.floor((100 * loaded) / total) : 0;
-    this.tell(t("loading", { step: t(`loading_${step}`), percent }), "wait");
+  loading(state: Loading): void {
+    this.tell(loadingWords(state), "wait");
   }
 
   running(): void {
