@@ -1,7 +1,7 @@
 /** Words of the catalogue's [animation] section; the build puts those of a module into it. */
 
 import catalogue from "virtual:words";
-import { singular } from "./singular";
+import { singular } from "../web/src/book/singular";
 import type { Context, Note } from "./types";
 
 export function makeContext(lang: unknown): Context {

@@ -25,6 +25,7 @@ from tools.book.shell import NAMES
 from tools.book.site import ROOT, publish_shared, read_site, web_address
 from tools.book.source import SourceError
 from tools.book.summary import read_summary, same_pages
+from tools.folders import replace_folder
 
 __all__ = ["BuildError", "build", "read_site", "web_address"]
 
@@ -41,9 +42,7 @@ def build(out: Path, root: Path = ROOT) -> None:
             made = _build(Path(scratch), root)
         except (SourceError, GlossaryError) as error:
             raise BuildError(str(error)) from error
-        if out.exists():
-            shutil.rmtree(out)
-        made.rename(out)
+        replace_folder(made, out)
 
 
 def _build(work: Path, root: Path) -> Path:

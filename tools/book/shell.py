@@ -11,7 +11,7 @@ from judge.exercises import Exercise, find
 from judge.i18n import t
 from tools.book.glossary import Term
 from tools.book.parts import THEME, inline, part
-from tools.book.site import ANIMATION, INLINE_EXERCISE, POLICY, SHARED, UP
+from tools.book.site import ANIMATION, INLINE_EXERCISE, POLICY, SCRIPT, SHARED, UP
 from tools.book.summary import Entry
 
 NAMES = {"zh": ("zh-CN", "中文"), "en": ("en", "EN")}
@@ -40,7 +40,11 @@ def template(lang: str, total: int) -> str:
     text = (THEME / "index.hbs").read_text(encoding="utf-8")
     sheets = "\n".join(f'<link rel="stylesheet" href="{UP}assets/styles/{name}">' for name in SHARED)
     text = text.replace("[[sprite]]", (THEME / "sprite.svg").read_text(encoding="utf-8").strip())
-    text = text.replace("[[shared]]", sheets).replace("[[policy]]", POLICY)
+    text = (
+        text.replace("[[shared]]", sheets)
+        .replace("[[script]]", f"{UP}assets/{SCRIPT}")
+        .replace("[[policy]]", POLICY)
+    )
     text = text.replace("[[places]]", part("places", Words(lang), f"{UP}{lang}/"))
     text = text.replace("[[site]]", f"{UP}{lang}/").replace("[[total]]", str(total))
     words = {key: t(f"book.{key}", lang, n="{n}", all="{all}") for key in SCRIPT_WORDS}

@@ -22,6 +22,9 @@ STYLES = ROOT / "web" / "styles"
 SHARED = ("palette.css", "tokens.css", "base.css")
 """Style sheets of the site that every page of the book loads from `assets/styles/`."""
 
+SCRIPT = "theme.js"
+"""The site's, loaded before a page is drawn, from `assets/`."""
+
 INLINE_EXERCISE = ("assets/styles/inline.css", "assets/app/inline.js")
 ANIMATION = ("assets/animations/element.js",)
 ADDRESSES = tuple(f"{{lang}}/{place}" for place in ("", "exercises/", "cards/", "playground/", "progress/"))
@@ -82,9 +85,10 @@ def set_policy(book: Path, policy: str) -> None:
 
 
 def publish_shared(assets: Path) -> None:
-    """The site's style sheets and fonts into `assets/styles`, for a book that is built without its site."""
+    """What every page of the site and of the book loads: style sheets and fonts, and the script of themes."""
     styles = assets / "styles"
     styles.mkdir(parents=True, exist_ok=True)
     for name in SHARED:
         shutil.copyfile(STYLES / name, styles / name)
     shutil.copytree(STYLES / "fonts", styles / "fonts", dirs_exist_ok=True)
+    shutil.copyfile(ROOT / "web" / "static" / SCRIPT, assets / SCRIPT)

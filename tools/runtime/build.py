@@ -16,6 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from tools.folders import replace_folder
 from tools.node import WEB, NodeMissing, find_node, install_packages
 from tools.runtime.api import api
 from tools.runtime.numpy_wheel import Unavailable, numpy_wheel, unpack_slim
@@ -53,8 +54,7 @@ def build(out: Path) -> None:
         manifest = _assembled(fresh)
         (fresh / "manifest.json").write_text(json.dumps(manifest, indent=1, ensure_ascii=False), "utf-8")
         fresh.chmod(0o755)
-        shutil.rmtree(out, ignore_errors=True)
-        fresh.replace(out)
+        replace_folder(fresh, out)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
 

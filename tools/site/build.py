@@ -7,8 +7,6 @@ changed. The site is put together aside and then renamed, so that what is served
 from __future__ import annotations
 
 import argparse
-import importlib
-import importlib.util
 import json
 import shutil
 import subprocess
@@ -21,13 +19,17 @@ from pathlib import Path
 from judge.exercise_toml import ExerciseError
 from judge.exercises import ROOT, load_exercises
 from judge.service.headers import frame_hash, page_policy
-from tools.book.site import set_policy
+from tools.animations.build import build as build_animations
+from tools.book.build import build as build_book
+from tools.book.site import publish_shared, set_policy
+from tools.folders import replace_folder
 from tools.node import NodeMissing, find_node, install_packages
+from tools.runtime.build import build as build_runtime
 from tools.runtime.offline import write_precache
 from tools.site.cards import cards
 from tools.site.data import write_exercises, write_json, write_words
 from tools.site.pages import Assets, Pages
-from tools.site.parts import SiteError, build_part, fingerprint, place, replace
+from tools.site.parts import SiteError, build_part, fingerprint, place
 from tools.site.styles import write_styles
 
 WEB = ROOT / "web"
@@ -38,64 +40,74 @@ APP_INPUTS = ("web/src", "web/vite.config.ts", "web/catalogue.ts", "i18n", "web/
 
 @dataclass(frozen=True)
 class Part:
-    """What another builder makes: `module.build(folder)` puts it into the site's `folder`."""
+    """What another builder makes: `build(folder)` puts it into the site's `folder`."""
 
     name: str
-    module: str
+    build: Callable[[Path], None]
     folder: str
     inputs: tuple[str, ...]
     needed: bool
     remedy: str
 
 
-PARTS = (
-    Part(
-        "book",
-        "tools.book.build",
-        "book",
-        (
-            *(
-                "book.toml",
-                "chapters",
-                "tools/book",
-                "i18n",
-                "minisgl",
-                "examples",
-                "tests/chapters",
-                "web/styles",
-            ),
-            *("solutions", "judge/exercises.py", "judge/starter.py", "web/src/book", "web/package-lock.json"),
-        ),
-        True,
-        "Mend what it says and run the command again",
+BOOK = Part(
+    name="book",
+    build=build_book,
+    folder="book",
+    inputs=(
+        "book.toml",
+        "chapters",
+        "examples",
+        "i18n",
+        "judge/exercises.py",
+        "judge/starter.py",
+        "minisgl",
+        "solutions",
+        "tests/chapters",
+        "tools/book",
+        "web/package-lock.json",
+        "web/src/book",
+        "web/styles",
     ),
-    Part(
-        "runtime",
-        "tools.runtime.build",
-        "assets/runtime",
-        (
-            *(
-                "tools/runtime",
-                "web/src/runner",
-                "web/torch_shim",
-                "web/tab_io",
-                "web/judge_runner",
-                "minisgl",
-            ),
-            *("judge", "web/package-lock.json", "web/vite.worker.config.ts", "i18n", "examples"),
-        ),
-        False,
-        "Until then Python does not run in the tab: samples go to the judge",
-    ),
-    Part(
-        "animations",
-        "tools.animations.build",
-        "assets/animations",
-        ("animations", "tools/animations", "i18n", "web/package-lock.json", "web/styles"),
-        False,
-        "Until then pages show the text in their place",
-    ),
+    needed=True,
+    remedy="Mend what it says and run the command again",
 )
+RUNTIME = Part(
+    name="runtime",
+    build=build_runtime,
+    folder="assets/runtime",
+    inputs=(
+        "examples",
+        "i18n",
+        "judge",
+        "minisgl",
+        "tools/runtime",
+        "web/judge_runner",
+        "web/package-lock.json",
+        "web/src/runner",
+        "web/tab_io",
+        "web/torch_shim",
+        "web/vite.worker.config.ts",
+    ),
+    needed=False,
+    remedy="Until then Python does not run in the tab: samples go to the judge",
+)
+ANIMATIONS = Part(
+    name="animations",
+    build=build_animations,
+    folder="assets/animations",
+    inputs=(
+        "animations",
+        "i18n",
+        "tools/animations",
+        "web/package-lock.json",
+        "web/src/book/singular.ts",
+        "web/styles",
+    ),
+    needed=False,
+    remedy="Until then pages show the text in their place",
+)
+PARTS = (BOOK, RUNTIME, ANIMATIONS)
 
 
 def build(out: Path, *, course: Path = ROOT, store: Path = STORE, parts: Sequence[Part] = PARTS) -> list[str]:
@@ -117,7 +129,7 @@ def build(out: Path, *, course: Path = ROOT, store: Path = STORE, parts: Sequenc
         for part in parts:
             _other(part, store, fresh, missing)
         styles = write_styles(WEB / "styles", assets / "styles")
-        shutil.copytree(WEB / "styles" / "fonts", assets / "styles" / "fonts")
+        publish_shared(assets)
         for file in sorted((WEB / "static").iterdir()):
             shutil.copyfile(file, assets / file.name)
         write_words(assets / "app")
@@ -131,7 +143,7 @@ def build(out: Path, *, course: Path = ROOT, store: Path = STORE, parts: Sequenc
         set_policy(fresh / "book", known.policy)
         Pages(course, exercises, known).write(fresh)
         write_precache(fresh)
-        replace(fresh, out)
+        replace_folder(fresh, out)
     return missing
 
 
@@ -141,17 +153,8 @@ def _app(store: Path) -> Path:
     def bundle(target: Path) -> None:
         try:
             install_packages()
-            find_node().run(
-                *(
-                    "node_modules/vite/bin/vite.js",
-                    "build",
-                    "--logLevel",
-                    "warn",
-                    "--outDir",
-                    str(target.resolve()),
-                ),
-                cwd=WEB,
-            )
+            vite = ["node_modules/vite/bin/vite.js", "build", "--logLevel", "warn"]
+            find_node().run(*vite, "--outDir", str(target.resolve()), cwd=WEB)
         except NodeMissing as error:
             raise SiteError(f"app: {error}") from None
         except subprocess.CalledProcessError:
@@ -164,12 +167,8 @@ def _app(store: Path) -> Path:
 
 def _other(part: Part, store: Path, site: Path, missing: list[str]) -> None:
     """Build a part by its own builder and put it into the site; say so where it cannot be."""
-    if not _is_there(part.module):
-        missing.append(f"{part.name}: its builder {part.module} is not there. {part.remedy}")
-        return
-    build_it: Callable[[Path], None] = importlib.import_module(part.module).build
     try:
-        folder, _ = build_part(store, part.name, fingerprint(ROOT, part.inputs), build_it)
+        folder, _ = build_part(store, part.name, fingerprint(ROOT, part.inputs), part.build)
     except Exception as error:  # each builder has errors of its own, whose text says what to do
         text = f"{part.name}: {error}. {part.remedy}"
         if part.needed:
@@ -177,13 +176,6 @@ def _other(part: Part, store: Path, site: Path, missing: list[str]) -> None:
         missing.append(text)
         return
     place(folder, site / part.folder)
-
-
-def _is_there(module: str) -> bool:
-    try:
-        return importlib.util.find_spec(module) is not None
-    except ModuleNotFoundError:
-        return False
 
 
 def _assets(site: Path, styles: dict[str, str]) -> Assets:

@@ -9,6 +9,8 @@ import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from tools.folders import replace_folder
+
 _NOT_INPUT = frozenset({"__pycache__", "node_modules", ".venv", "build", ".git"})
 
 
@@ -50,8 +52,7 @@ def build_part(store: Path, name: str, key: str, build: Callable[[Path], None]) 
         fresh = Path(scratch) / name
         build(fresh)
         stamp.unlink(missing_ok=True)
-        shutil.rmtree(folder, ignore_errors=True)
-        fresh.rename(folder)
+        replace_folder(fresh, folder)
     stamp.write_text(key)
     return folder, True
 
@@ -66,14 +67,3 @@ def _link(source: str, target: str) -> None:
         os.link(source, target)
     except OSError:
         shutil.copyfile(source, target)
-
-
-def replace(fresh: Path, target: Path) -> None:
-    """Put the folder `fresh` where `target` is, in one rename for whoever reads meanwhile."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    old = target.with_name(f".{target.name}-old")
-    shutil.rmtree(old, ignore_errors=True)
-    if target.exists():
-        target.rename(old)
-    fresh.rename(target)
-    shutil.rmtree(old, ignore_errors=True)

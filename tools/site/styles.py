@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import re
-import shutil
 from pathlib import Path
 
+from tools.book.site import SHARED
+
 BUNDLES = {
-    "site": ("palette.css", "tokens.css", "base.css"),
+    "site": SHARED,
     "exercise": ("desk.css", "exercise.css"),
     "map": ("map.css",),
     "tools": ("desk.css", "tools.css"),
 }
 INLINE = ("desk.css", "inline.css")
-"""For the exercise inside a chapter. The book names it and the sheets of every page: those names stay."""
+"""For the exercise inside a chapter. The book names it: that name stays."""
 
 
 def write_styles(source: Path, out: Path) -> dict[str, str]:
@@ -25,8 +26,6 @@ def write_styles(source: Path, out: Path) -> dict[str, str]:
         text = join(source, files)
         names[bundle] = f"{bundle}-{hashlib.sha256(text.encode()).hexdigest()[:10]}.css"
         (out / names[bundle]).write_text(text, encoding="utf-8")
-    for name in BUNDLES["site"]:
-        shutil.copyfile(source / name, out / name)
     (out / "inline.css").write_text(join(source, INLINE), encoding="utf-8")
     return names
 

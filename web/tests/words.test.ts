@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { singular } from "../../animations/singular";
+import { singular } from "../src/book/singular";
 import { t, useWords } from "../src/app/words";
 import { asksForModel } from "../src/runner/model";
 

@@ -58,10 +58,6 @@ class Output(io.TextIOBase):
         """All that was printed, up to the limit."""
         return "".join(self._kept)
 
-    @property
-    def is_over(self) -> bool:
-        return self.printed > LIMIT
-
 
 @contextmanager
 def printing_to(output: Output) -> Iterator[None]:

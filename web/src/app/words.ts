@@ -1,5 +1,7 @@
 /** The words of the catalogue's [web] section, in the page's language. */
 
+import { singular } from "../book/singular";
+
 export type Lang = "zh" | "en";
 
 let words: Readonly<Record<string, string>> | null = null;
@@ -26,15 +28,8 @@ export function t(key: string, values: Readonly<Record<string, string | number>>
   words ??= embedded<Record<string, string>>("words-data") ?? {};
   const found = words[key];
   if (found === undefined) throw new Error(`no words for ${key}`);
-  return alone(found, values).replace(/\{(\w+)\}/g, (_, name: string) => String(values[name]));
+  const form = lang() === "en" ? singular(found, values) : found;
+  return form.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name]));
 }
-
-/** English counts one thing in the singular. */
-function alone(words: string, values: Readonly<Record<string, string | number>>): string {
-  if (lang() !== "en") return words;
-  return words.replace(COUNTED, (whole, name: string, noun: string) => (values[name] === 1 ? `{${name}} ${noun}` : whole));
-}
-
-const COUNTED = /\{(\w+)\} (card|day|event|hint|line|minute|page|point|submission|time|token)s\b/g;
 
 export const data = embedded;

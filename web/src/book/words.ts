@@ -1,5 +1,7 @@
 /** The catalogue's words for scripts, which each page carries as JSON. */
 
+import { singular } from "./singular.js";
+
 const element = document.getElementById("words");
 const words: Record<string, string> = element ? JSON.parse(element.textContent ?? "{}") : {};
 
@@ -8,11 +10,6 @@ export function word(key: string, values: Record<string, string | number> = {}):
   const found = words[key] ?? key;
   const counted = document.documentElement.lang.startsWith("zh") ? found : singular(found, values);
   return counted.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
-}
-
-/** English counts one thing in the singular. */
-function singular(text: string, values: Record<string, string | number>): string {
-  return text.replace(/\{(\w+)\} (minute|place|point)s\b/g, (whole, name: string, noun: string) => (values[name] === 1 ? `{${name}} ${noun}` : whole));
 }
 
 /** What the reader said or did on this device; nothing where the browser keeps nothing. */

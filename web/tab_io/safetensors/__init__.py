@@ -110,9 +110,6 @@ class safe_open:
     def keys(self) -> list[str]:
         return sorted(self._entries)
 
-    def offset_keys(self) -> list[str]:
-        return sorted(self._entries, key=lambda name: self._entries[name][2])
-
     def metadata(self) -> dict[str, str] | None:
         return self._metadata
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -147,9 +147,6 @@ class Tokenizer:
             ids = [*self._before, *ids, *self._after]
         return Encoding(ids, [self._tokens[i] for i in ids])
 
-    def encode_batch(self, input: Sequence[str], add_special_tokens: bool = True) -> list[Encoding]:
-        return [self.encode(text, add_special_tokens) for text in input]
-
     def decode(self, ids: Iterable[int], skip_special_tokens: bool = True) -> str:
         """The text of token ids; an id that there is not has none."""
         raw = bytearray()
@@ -159,9 +156,6 @@ class Tokenizer:
                 continue
             raw += bytes_of(piece)
         return raw.decode("utf-8", "replace")
-
-    def decode_batch(self, sequences: Iterable[Iterable[int]], skip_special_tokens: bool = True) -> list[str]:
-        return [self.decode(ids, skip_special_tokens) for ids in sequences]
 
     def _normalize(self, text: str) -> str:
         for form in self._normalizers:
