@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 
 def test_progress_is_shown_and_survives_a_reload(scripted_site: Any, visit: Any) -> None:
@@ -111,6 +112,7 @@ def test_our_own_fault_is_grey_and_can_be_judged_again(scripted_site: Any, visit
     learner.submit("crash")
     assert learner.verdict() == "没有判成：是我们的问题"
     assert page.locator("#verdict").get_attribute("class") == "verdict fault"
+    expect(page.locator("#tries li").first).to_contain_text("不计")  # the list follows the verdict
     assert page.locator("#tries li").first.inner_text().split()[-2] == "不计"
     learner.write("pass")
     page.get_by_role("button", name="再判一次").click()
