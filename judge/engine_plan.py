@@ -220,6 +220,7 @@ def tiny_job(exercise: Exercise, job: EngineJob, tiny_seed: int, on: EngineSetti
         "max_seq_len_override": job.max_seq_len,
         "cache_type": job.cache_type,
         "max_extend_tokens": job.max_extend_tokens,
+        **job.scheduler,
     }
     sampling = {"temperature": 0.0, "ignore_eos": True, "max_tokens": job.max_tokens}
     sampling["repetition_penalty"] = job.repetition_penalty
@@ -239,6 +240,7 @@ def text_job(exercise: Exercise, asked: list[tuple[str, str]], on: EngineSetting
         "max_running_req": 4,
         "max_seq_len_override": 256,
         "cache_type": jobs[0].cache_type,
+        **jobs[0].scheduler,
     }
     sampling = {"temperature": 0.0, "max_tokens": _TEXT_TOKENS}
     return {**_job(exercise, {"name": BUNDLED}, calls, sampling, settings, on), "trace": True}

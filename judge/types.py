@@ -92,7 +92,7 @@ class EngineJob(msgspec.Struct, frozen=True):
     Sampling is greedy, EOS is ignored. With a ``repetition_penalty`` the tokens of the prompt count, too.
     ``same_pages``: free and cached pages have to be those of the reference, in its order. ``rope``: T0's
     positions are scaled, with kind and fields of a RotaryConfig. ``shuffled``: T0's tensors are loaded in
-    random order.
+    random order. ``scheduler``: more settings of the scheduler by name, for example ``{"mixed": True}``.
     """
 
     name: str
@@ -108,6 +108,7 @@ class EngineJob(msgspec.Struct, frozen=True):
     same_pages: bool = False
     rope: dict[str, Any] = {}
     shuffled: bool = False
+    scheduler: dict[str, Any] = {}
 
 
 # --- What a run ends in -----------------------------------------------------------------------
