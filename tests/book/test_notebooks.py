@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import nbformat
@@ -23,9 +24,12 @@ SITE = Site("", "/{lang}/exercises/{id}")
 
 
 def graded(chapter: str) -> list[str]:
-    """The chapter's exercises."""
+    """The chapter's exercises, in the order in which the page has them."""
     path = ROOT / "chapters" / "zh" / f"{chapter}.md"
-    return [str(number) for number in parse(path.read_text(encoding="utf-8"), path).head["exercises"]]
+    text = path.read_text(encoding="utf-8")
+    found: list[str] = re.findall(r"^```\{exercise\} (\d+)$", text, re.M)
+    assert sorted(map(int, found)) == parse(text, path).head["exercises"]
+    return found
 
 
 def notebook(chapter: str, lang: str, *, solved: bool) -> Any:
@@ -90,7 +94,8 @@ def test_cells_come_in_the_order_in_which_a_learner_needs_them(chapter: str) -> 
     tags = [cell.metadata.get("tags", [""])[0] for cell in cells]
     assert tags[tags.index(f"exercise-{graded(chapter)[0]}") + 2] == "free"
     needed = [tag for number in graded(chapter) for tag in (f"exercise-{number}", f"samples-{number}")]
-    places = [tags.index(tag) for tag in [*needed, "payoff"]]
+    last_payoff = len(tags) - 1 - tags[::-1].index("payoff")
+    places = [*(tags.index(tag) for tag in needed), last_payoff]
     assert places == sorted(places)
 
 
@@ -102,7 +107,7 @@ def test_the_learners_notebook_holds_no_solution_and_no_output(lang: str, chapte
     for number in graded(chapter):
         skeleton = next(c.source for c in cells if f"exercise-{number}" in c.metadata.get("tags", []))
         assert skeleton.startswith(f"%%judge {number} --lang {lang}\n")
-        assert "raise NotImplementedError" in skeleton
+        assert find(number).form == "find_the_bug" or "raise NotImplementedError" in skeleton
         for line in secret_lines(number):
             assert line not in everything
     assert not any(cell.get("outputs") for cell in cells)
@@ -124,12 +129,20 @@ def test_the_public_samples_are_in_the_notebook_whole(chapter: str) -> None:
         assert find(number).samples.strip() in text
 
 
+_UNWRITTEN = "NotImplementedError"
+
+
+def raised(number: str) -> str:
+    """What the samples raise on the starter, which is written, but wrong, in a find-the-bug exercise."""
+    return "AssertionError" if find(number).form == "find_the_bug" else _UNWRITTEN
+
+
 def check_run(chapter: str, lang: str, *, solved: bool) -> None:
     """Solved, every cell runs; as handed out, those fail that need what the learner writes."""
     ran, numbers = notebook(chapter, lang, solved=solved), graded(chapter)
     execute(ran, lang)
-    unwritten = [f"samples-{number}" for number in numbers] + ["payoff"]
-    assert failed(ran) == ({} if solved else dict.fromkeys(unwritten, "NotImplementedError"))
+    unwritten = {f"samples-{number}": raised(number) for number in numbers} | {"payoff": _UNWRITTEN}
+    assert failed(ran) == ({} if solved else unwritten)
     assert len(verdicts(ran)) == len(numbers)
     assert all(("AC" in verdict) is solved for verdict in verdicts(ran))
 

@@ -327,6 +327,29 @@ def _try_allocate_one(self, req):
             cache.unlock(handle)
     return None
 """,
+    "194 position by position": """
+def allocate_paged(self, reqs):
+    size, missing = self.page_size, []
+    for req in reqs:
+        for page in range((req.cached_len + size - 1) // size, (req.device_len + size - 1) // size):
+            missing.append((req.table_idx, page))
+    for (row, page), first in zip(missing, self._allocate(len(missing)).tolist()):
+        for offset in range(size):
+            self.page_table[row, page * size + offset] = first + offset
+""",
+    "194 with one indexed write": """
+import math
+import torch
+def allocate_paged(self, reqs):
+    rows, positions = [], []
+    for req in reqs:
+        first, last = (math.ceil(n / self.page_size) for n in (req.cached_len, req.device_len))
+        positions += range(first * self.page_size, last * self.page_size)
+        rows += [req.table_idx] * (len(positions) - len(rows))
+    if rows:
+        pages = self._allocate(len(rows) // self.page_size)
+        self.page_table[torch.tensor(rows), torch.tensor(positions)] = self._page_to_token(pages)
+""",
     "196 with takewhile": """
 from itertools import takewhile
 def radix_split(edge_tokens, query_tokens, page_size=1, lock_ref=0):
@@ -511,6 +534,36 @@ def _try_allocate_one(self, req):
         self.table_manager.page_table[slot, :n] = handle.get_matched_indices()
         self.table_manager.token_pool[slot, :n] = req.input_ids[:n]
         return handle, slot
+""",
+    "194 a": """
+def allocate_paged(self, reqs):
+    size = self.page_size
+    spans = [(r.table_idx, r.cached_len - r.cached_len % size, -(-r.device_len // size) * size) for r in reqs]
+    left = self._page_to_token(self._allocate(sum(end - begin for _, begin, end in spans) // size))
+    for row, begin, end in spans:
+        self.page_table[row, begin:end], left = left[: end - begin], left[end - begin :]
+""",
+    "194 b": """
+def allocate_paged(self, reqs):
+    size, missing = self.page_size, []
+    for req in reqs:
+        pages = range(-(-req.cached_len // size), -(-req.device_len // size))
+        missing += [(req, page) for page in pages]
+    if not missing:
+        return
+    firsts = self._allocate(len(missing)).tolist()
+    for (req, page), first in zip(missing, firsts):
+        for position in range(page * size, min((page + 1) * size, req.device_len)):
+            self.page_table[req.table_idx, position] = first + position % size
+""",
+    "194 d": """
+def allocate_paged(self, reqs):
+    def one(req):
+        begin, end = (-(-n // self.page_size) * self.page_size for n in (req.cached_len, req.device_len))
+        if end > begin:
+            pages = self._allocate((end - begin) // self.page_size)
+            self.page_table[req.table_idx, begin:end] = self._page_to_token(pages)
+    list(map(one, reqs))
 """,
     "188 d": """
 def continuous_step(requests, free_blocks, token_budget, block_size):

@@ -41,6 +41,8 @@ UNSEEN = {
     # nothing evicts between the unlock and the insertion
     "cache_req": "c",
     "try_allocate_one": "",
+    # whose page is which changes nothing that is computed
+    "allocate_paged": "f",
 }
 
 

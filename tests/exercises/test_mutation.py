@@ -52,6 +52,26 @@ EQUIVALENT = {
     "radix_split": {"edge_tokens -> query_tokens"},
     # the cache copies what it takes, and the tail of the row is the same before and after
     "cache_req": {"locations -> row"},
+    "allocate_paged": {
+        # no pages may be asked for, or nobody asked
+        "if not rows:     return -> if False",
+        "return -> pass",
+        "rows -> cdiv",
+        "rows -> ends",
+        "rows -> flat_ranges",
+        "rows -> reqs",
+        "rows -> self",
+        "rows -> starts",
+        "rows -> to_device",
+        "rows -> torch",
+        # a range of no positions
+        "if first_page < last_page:     rows += [req.table_idx]     starts += [first_page * self.page_size]"
+        "     ends += [last_page * self.page_size] -> if True",
+        "first_page < last_page -> first_page <= last_page",
+        # the device, which is the same
+        "self -> locations",
+        "self -> torch",
+    },
 }
 
 
