@@ -240,6 +240,7 @@ def text_job(exercise: Exercise, asked: list[tuple[str, str]], on: EngineSetting
         "max_running_req": 4,
         "max_seq_len_override": 256,
         "cache_type": jobs[0].cache_type,
+        "max_extend_tokens": jobs[0].max_extend_tokens,
         **jobs[0].scheduler,
     }
     sampling = {"temperature": 0.0, "max_tokens": _TEXT_TOKENS}

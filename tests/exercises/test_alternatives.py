@@ -364,6 +364,56 @@ def radix_split(edge_tokens, query_tokens, page_size=1, lock_ref=0):
     return {"matched_tokens": n, "prefix": list(query_tokens[:n]), "old_suffix": edge_tokens[n:],
             "new_suffix": query_tokens[n:], "prefix_lock_ref": lock_ref}
 """,
+    "200 with a longer list of its own": """
+import minisgl.core as core
+def _add_one_req(self, pending_req, cache_handle, table_idx, cached_len):
+    rest = pending_req.input_ids[cached_len:]
+    now = rest[: self.token_budget]
+    self.reserved_size = self.reserved_size + len(rest) + pending_req.sampling_params.max_tokens
+    self.reserved_size += max(0, self.cache_manager.page_size - 1)
+    self.token_budget = self.token_budget - len(now)
+    pool = self.table_manager.token_pool
+    for i, token in enumerate(now.tolist()):
+        pool[table_idx, cached_len + i] = token
+    ids = pending_req.input_ids[: cached_len + len(now)].clone()
+    args = (ids, table_idx, cached_len, pending_req.output_len, pending_req.uid)
+    args += (pending_req.sampling_params, cache_handle)
+    return core.Req(*args) if len(now) == len(rest) else core.ChunkedReq(*args)
+""",
+    "200 writing the hit prefix again, too": """
+from minisgl.core import ChunkedReq, Req
+def _add_one_req(self, pending_req, cache_handle, table_idx, cached_len):
+    end = min(pending_req.input_len, cached_len + self.token_budget)
+    self.table_manager.token_pool[table_idx, :end] = pending_req.input_ids[:end]
+    self.token_budget -= end - cached_len
+    worst = pending_req.input_len + pending_req.output_len - cached_len
+    self.reserved_size += worst + (self.cache_manager.page_size - 1)
+    cls = Req if end == pending_req.input_len else ChunkedReq
+    return cls(pending_req.input_ids[:end], table_idx, cached_len, pending_req.output_len, pending_req.uid,
+               pending_req.sampling_params, cache_handle)
+""",
+    "201 with running sums": """
+from itertools import accumulate
+def plan_mixed(decode_uids, prefill, token_budget):
+    plan = sorted((uid, 1) for uid in decode_uids)
+    left = max(0, token_budget - len(plan))
+    ends = list(accumulate((n for _, n in prefill), initial=0))
+    for (uid, _), start, end in zip(prefill, ends, ends[1:]):
+        if start < left:
+            plan += [(uid, min(end, left) - start)]
+    return plan
+""",
+    "201 with a queue and lists for pairs": """
+from collections import deque
+def plan_mixed(decode_uids, prefill, token_budget):
+    plan, queue = [[uid, 1] for uid in sorted(set(decode_uids))], deque(prefill)
+    left = token_budget - len(plan)
+    while queue and left > 0:
+        uid, n = queue.popleft()
+        plan.append([uid, n if n <= left else left])
+        left -= n
+    return plan
+""",
 }
 
 WRONG = {
@@ -564,6 +614,50 @@ def allocate_paged(self, reqs):
             pages = self._allocate((end - begin) // self.page_size)
             self.page_table[req.table_idx, begin:end] = self._page_to_token(pages)
     list(map(one, reqs))
+""",
+    "200 d": """
+from minisgl.core import ChunkedReq, Req
+def _add_one_req(self, pending_req, cache_handle, table_idx, cached_len):
+    remain = pending_req.input_len - cached_len
+    chunk = min(self.token_budget, remain)
+    self.table_manager.token_pool[table_idx][cached_len:cached_len + chunk] = pending_req.input_ids[
+        cached_len:cached_len + chunk]
+    self.token_budget -= chunk
+    self.reserved_size += remain + pending_req.output_len + self.cache_manager.page_size - 1
+    cls = ChunkedReq if remain > chunk else Req
+    return cls(pending_req.input_ids.clone(), table_idx, cached_len, pending_req.output_len, pending_req.uid,
+               pending_req.sampling_params, cache_handle)
+""",
+    "200 a": """
+from minisgl.core import ChunkedReq, Req
+def _add_one_req(self, pending_req, cache_handle, table_idx, cached_len):
+    end = min(pending_req.input_len, cached_len + self.token_budget)
+    now = pending_req.input_ids[cached_len:end]
+    self.table_manager.token_pool[table_idx, cached_len:end] = now
+    self.token_budget -= len(now)
+    self.reserved_size += len(now) + self.cache_manager.page_size + pending_req.output_len - 1
+    cls = Req if end == pending_req.input_len else ChunkedReq
+    return cls(pending_req.input_ids[:end], table_idx, cached_len, pending_req.output_len, pending_req.uid,
+               pending_req.sampling_params, cache_handle)
+""",
+    "201 b": """
+def plan_mixed(decode_uids, prefill, token_budget):
+    plan = [(uid, 1) for uid in sorted(decode_uids)]
+    left = token_budget - len(plan)
+    for uid, n in prefill:
+        if 0 < n <= left:
+            plan.append((uid, n))
+            left -= n
+    return plan
+""",
+    "201 c": """
+def plan_mixed(decode_uids, prefill, token_budget):
+    plan, left = [], token_budget
+    for uid, n in [(uid, 1) for uid in sorted(decode_uids)] + list(prefill):
+        if left > 0:
+            plan.append((uid, min(n, left)))
+            left -= min(n, left)
+    return plan
 """,
     "188 d": """
 def continuous_step(requests, free_blocks, token_budget, block_size):

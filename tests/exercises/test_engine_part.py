@@ -43,6 +43,10 @@ UNSEEN = {
     "try_allocate_one": "",
     # whose page is which changes nothing that is computed
     "allocate_paged": "f",
+    # a prompt that is cut is the last of its batch: nobody asks what is reserved behind it
+    "add_one_req": "a",
+    # as many decode as the budget had tokens for their prompts; waiting prompts are told up to its end
+    "plan_mixed": "cf",
 }
 
 
