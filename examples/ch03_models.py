@@ -61,6 +61,7 @@ def merged(name: str) -> str:
 
 
 def main() -> None:
+    transformers.utils.logging.disable_progress_bar()  # of a few kilobytes
     ids = prompt(0, 12)
     for arch in ("llama", "qwen2", "qwen3"):
         config = tiny_config(arch)
