@@ -21,7 +21,10 @@ Check = Callable[[Case, list[Any], list[Any]], Broken | None]
 
 @dataclass(frozen=True)
 class Hidden:
-    """What ``judge/hidden/NNN_slug.py`` defines. Only ``drive_source`` enters the sandbox."""
+    """What ``judge/hidden/NNN_slug.py`` defines. Only ``drive_source`` enters the sandbox.
+
+    It is the function ``drive``, behind those of ``DRIVE_USES`` where the module has it.
+    """
 
     exercise: Exercise
     groups: tuple[Group, ...]
@@ -68,7 +71,7 @@ def load_hidden(exercise: Exercise) -> Hidden:
         groups=groups,
         make_cases=_get(module, exercise, "cases", "a function (rng) -> list[Case]"),
         drive=drive,
-        drive_source=_FUTURE + inspect.getsource(drive),
+        drive_source=_source([*getattr(module, "DRIVE_USES", ()), drive]),
         check=getattr(module, "check", None) or _same_values(getattr(module, "DEFAULT_RULE", 1)),
         mutants=mutants,
         make_trusted=getattr(module, "trusted", None),
@@ -97,6 +100,10 @@ def _get(module: ModuleType, exercise: Exercise, name: str, what: str) -> Any:
         return getattr(module, name)
     except AttributeError:
         raise ExerciseError(exercise.hidden_path, f"`{name}`", "is missing", f"Define {what}") from None
+
+
+def _source(functions: list[Callable[..., Any]]) -> str:
+    return _FUTURE + "\n\n".join(map(inspect.getsource, functions))
 
 
 def _same_values(rule: int) -> Check:

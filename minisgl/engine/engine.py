@@ -39,6 +39,10 @@ class ForwardOutput(NamedTuple):
     copy_done_event: torch.cuda.Event | None  # None where nothing had to be copied
     logprobs: TokenLogprobs | None = None  # on the CPU like the tokens; None when nobody asked
 
+    def logprob_of(self, i: int) -> tuple[float | None, list[list[float]] | None]:
+        """As `TokenLogprobs.of`, of the batch's i-th request; nothing when nobody asked."""
+        return (None, None) if self.logprobs is None else self.logprobs.of(i)
+
 
 def plan_num_pages(
     free_before: Sequence[int],

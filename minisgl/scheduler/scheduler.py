@@ -319,8 +319,7 @@ class Scheduler(SchedulerIOMixin, IntakeMixin, RetractMixin):
                     continue
                 req.append_host(next_tokens[i])
                 reason = finish_reason(req, token, self.eos_token_id)
-                logprob, top = (None, None) if output.logprobs is None else output.logprobs.of(i)
-                reply.append(DetokenizeMsg(req.uid, token, reason is not None, reason, None, logprob, top))
+                reply.append(DetokenizeMsg(req.uid, token, bool(reason), reason, None, *output.logprob_of(i)))
                 if reason is not None:
                     ended.add(req)
                     self.decode_manager.remove_req(req)

@@ -414,6 +414,22 @@ def plan_mixed(decode_uids, prefill, token_budget):
         left -= n
     return plan
 """,
+    "204 with helpers, and two ways out": """
+def overlap_loop(self, last_data):
+    busy = last_data is not None or self.decode_manager.runnable or self.prefill_manager.runnable
+    messages = self.receive_msg(blocking=not busy)
+    for i in range(len(messages)):
+        self._process_one_msg(messages[i])
+    step = self._schedule_next_batch()
+    if step is None:
+        self._process_last_data(last_data)
+        return None
+    with self.engine_stream_ctx:
+        self.engine.stream.wait_stream(self.stream)
+        output = self._forward(step)
+    self._process_last_data(last_data)
+    return (step, output)
+""",
 }
 
 WRONG = {
@@ -658,6 +674,20 @@ def plan_mixed(decode_uids, prefill, token_budget):
             plan.append((uid, min(n, left)))
             left -= min(n, left)
     return plan
+""",
+    "204 a": """
+def overlap_loop(self, last_data):
+    idle = not (self.decode_manager.runnable or self.prefill_manager.runnable)
+    for msg in self.receive_msg(blocking=last_data is None and idle):
+        self._process_one_msg(msg)
+    if last_data is not None:
+        self._process_last_data(last_data)
+    step, data = self._schedule_next_batch(), None
+    if step is not None:
+        with self.engine_stream_ctx:
+            self.engine.stream.wait_stream(self.stream)
+            data = (step, self._forward(step))
+    return data
 """,
     "188 d": """
 def continuous_step(requests, free_blocks, token_budget, block_size):

@@ -47,6 +47,8 @@ UNSEEN = {
     "add_one_req": "a",
     # as many decode as the budget had tokens for their prompts; waiting prompts are told up to its end
     "plan_mixed": "cf",
+    # a call of generate brings all its messages at once, and a CPU has no streams
+    "overlap_loop": "bde",
 }
 
 

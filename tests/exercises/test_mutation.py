@@ -52,6 +52,8 @@ EQUIVALENT = {
     "radix_split": {"edge_tokens -> query_tokens"},
     # each decode has one entry; a prompt that is cut is the last, whatever is left of the budget then
     "plan_mixed": {"plan -> decode_uids", "tokens -> remain"},
+    # in the annotation
+    "overlap_loop": {"ForwardData -> "},
     # the cache copies what it takes, and the tail of the row is the same before and after
     "cache_req": {"locations -> row"},
     "allocate_paged": {
