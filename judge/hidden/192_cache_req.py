@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
 from typing import Any
 
+from judge.authoring.cache_req import check_insert, check_request, check_uses, steps_of
 from judge.authoring.mutants import instead
 from judge.authoring.ownership import Ownership
 from judge.authoring.paged_pool import Plan, paged_pool, tokens
 from judge.authoring.prefix_cache import PrefixCache
 from judge.authoring.sentences import NO_RESULT
 from judge.authoring.tensors import int32_raw
-from judge.harness.compare import same
 from judge.jobs import P, default_jobs
-from judge.sandbox.tensors import TensorData
 from judge.types import Broken, Case, EngineJob, Group, Mutant
 
 GROUPS = [
@@ -159,23 +157,10 @@ def drive(target: Any, case: dict[str, Any], io: Any) -> None:
 # --- Outside again: the checker -----------------------------------------------------------------
 
 
-@dataclass
-class _Step:
-    """What one call left: [table, free slots, handle, its length, cached_len], and how it used the cache."""
-
-    state: list[Any]
-    names: list[str]
-    numbers: list[Any]
-
-    def handles(self, name: str) -> list[Any]:
-        """The handles locked, or unlocked, in order."""
-        return [number for used, number in zip(self.names, self.numbers, strict=True) if used == name]
-
-
 def check(case: Case, expected: list[Any], got: list[Any]) -> Broken | None:
     """Call by call: first what the cache was asked, then pages and rows, then the request itself."""
     rows, calls = case.data["rows"], zip(case.data["calls"], case.data["finished"], strict=True)
-    steps, due_steps = _steps(got[:-1]), _steps(expected[:-1])
+    steps, due_steps = steps_of(got[:-1]), steps_of(expected[:-1])
     if steps is None or due_steps is None or len(steps) != len(due_steps):
         return Broken(1, NO_RESULT)
     owners = Ownership(
@@ -188,89 +173,16 @@ def check(case: Case, expected: list[Any], got: list[Any]) -> Broken | None:
     handles = list(range(len(rows)))
     for number, (request, finished) in enumerate(calls):
         due, step = due_steps[number], steps[number]
-        broken = _check_uses(step, handles[request], due.handles("lock"), finished)
-        if broken := broken or _check_insert(expected[-1][number], got[-1][number : number + 1]):
+        broken = check_uses(step, handles[request], due.handles("lock"), finished)
+        if broken := broken or check_insert(expected[-1][number], got[-1][number : number + 1]):
             return broken
         handles[request] = due.state[2]
         owners.cached.update(expected[-1][number][1].tolist())
         if finished:
             del owners.reading[rows[request]]
         broken = owners.check((due.state[0], due.state[1]), step.state[0], step.state[1])
-        if broken := broken or _check_request(due.state, step.state, finished):
+        if broken := broken or check_request(due.state, step.state, finished):
             return broken
-    return None
-
-
-def _steps(emitted: list[Any]) -> list[_Step] | None:
-    """What a drive emitted, call by call; None when it is not of that form."""
-    steps: list[_Step] = []
-    for entry in emitted:
-        if not isinstance(entry, list) or len(entry) != 6 or not isinstance(entry[5], list):
-            return None
-        *state, uses = entry
-        names, numbers = uses[::2], uses[1::2]
-        if len(names) != len(numbers) or not all(isinstance(name, str) for name in names):
-            return None
-        steps.append(_Step(state, names, numbers))
-    return steps
-
-
-def _check_uses(step: _Step, old: int, new: list[int], finished: bool) -> Broken | None:
-    """One insertion, after it ``old`` is unlocked once, and ``new`` is locked if the request goes on."""
-    names = step.names
-    if names.count("insert") != 1:
-        zh = f"一次调用里 `insert_prefix` 被调用了 {names.count('insert')} 次，应当是 1 次。"
-        en = f"`insert_prefix` is called {names.count('insert')} times in one call; once is due."
-        return Broken(1, {"zh": zh, "en": en})
-    if "unlock" in names[: names.index("insert")]:
-        zh = "解锁在插入之前：旧前缀可能已被淘汰。"
-        en = "unlock came before insert: the old prefix may be gone."
-        return Broken(1, {"zh": zh, "en": en})
-    if not same([old], step.handles("unlock")):
-        zh = "插入之后没有恰好解锁一次 `old`，它锁着的页不再能被淘汰。"
-        en = "`old` is not unlocked exactly once after the insertion; what it locks can never be evicted."
-        return Broken(1, {"zh": zh, "en": en})
-    if same(new, step.handles("lock")):
-        return None
-    if finished:
-        zh = "请求已经结束，却还锁着一个句柄，这些页不再能被淘汰。"
-        en = "The request is finished, and yet it locks a handle: these pages can never be evicted."
-    else:
-        zh = "请求还要继续，`new` 却没有恰好上锁一次：它用着的 KV 可能被淘汰。"
-        en = "The request goes on, but `new` is not locked exactly once: KV in use may be evicted."
-    return Broken(2, {"zh": zh, "en": en})
-
-
-def _check_insert(due: list[TensorData], inserts: list[list[TensorData]]) -> Broken | None:
-    """Compare what the cache took: whole pages of tokens, and the locations of those that it did not hold.
-
-    ``inserts`` is empty where a box only pretended to insert.
-    """
-    if not inserts:
-        return Broken(1, NO_RESULT)
-    new = inserts[0]
-    count, right = new[0].shape[0], due[0].shape[0]
-    if count != right:
-        zh, en = ("少", "Fewer") if count < right else ("多", "More")
-        zh = f"插入的 token 比算好的{zh}：应为 [0, req.cached_len)。"
-        en = f"{en} tokens are inserted than are computed: [0, req.cached_len) is due."
-        return Broken(1, {"zh": zh, "en": en})
-    if new != due:
-        zh = "插入的 token 或位置不是这个请求的 [0, req.cached_len)。"
-        en = "The tokens or locations inserted are not [0, req.cached_len) of this request."
-        return Broken(1, {"zh": zh, "en": en})
-    return None
-
-
-def _check_request(due: list[Any], seen: list[Any], finished: bool) -> Broken | None:
-    if not finished and not same(due[2:4], seen[2:4]):
-        zh = "请求还要继续，持有的却不是 `new`。"
-        en = "The request goes on, but the handle that it holds is not `new`."
-        return Broken(2, {"zh": zh, "en": en})
-    if not same(due[4], seen[4]):
-        zh = "`req.cached_len` 变了；这里只改 `req.cache_handle`。"
-        en = "`req.cached_len` is changed; only `req.cache_handle` is to."
-        return Broken(2, {"zh": zh, "en": en})
     return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from typing import Any
 
@@ -116,8 +117,12 @@ def test_the_learners_notebook_holds_no_solution_and_no_output(lang: str, chapte
 def secret_lines(number: str) -> list[str]:
     """Statements of the solution that its starter lacks, the long ones, which nothing else says by chance."""
     exercise = find(number)
-    lines = {line.strip() for line in solution_text(exercise).splitlines()}
-    known = starter(exercise, "zh") + exercise.samples
+    solution = solution_text(exercise)
+    lines = {line.strip().strip('"') for line in solution.splitlines()}
+    documented = (n for n in ast.walk(ast.parse(solution)) if isinstance(n, ast.FunctionDef | ast.ClassDef))
+    known = "\n".join(
+        [starter(exercise, "zh"), exercise.samples, *(ast.get_docstring(n) or "" for n in documented)]
+    )
     return [line for line in lines if len(line) > 40 and not line.startswith("#") and line not in known]
 
 

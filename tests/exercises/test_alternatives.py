@@ -350,6 +350,39 @@ def allocate_paged(self, reqs):
         pages = self._allocate(len(rows) // self.page_size)
         self.page_table[torch.tensor(rows), torch.tensor(positions)] = self._page_to_token(pages)
 """,
+    "195 with the row always rewritten": """
+def cache_req(self, req, *, finished):
+    old, end = req.cache_handle, req.cached_len
+    mine = self.page_table[req.table_idx, :end].clone()
+    held, new = self.prefix_cache.insert_prefix(req.input_ids[:end], mine)
+    self.unlock(old)
+    self.page_table[req.table_idx, : new.cached_len] = new.get_matched_indices()
+    self._free(mine[old.cached_len : held])
+    if finished:
+        self._free(mine[new.cached_len :])
+        return
+    self.lock(new)
+    req.cache_handle = new
+""",
+    "195 with lists": """
+import torch
+def cache_req(self, req, *, finished):
+    old, end = req.cache_handle, req.cached_len
+    row = self.page_table[req.table_idx]
+    before = row[:end].tolist()
+    result = self.prefix_cache.insert_prefix(req.input_ids[:end], row[:end].clone())
+    self.unlock(old)
+    first, last, new = old.cached_len, result.cached_len, result.handle
+    freed = before[first:last]
+    if finished:
+        self._free(torch.tensor(before[new.cached_len:], dtype=torch.int32))
+    else:
+        for position, place in list(enumerate(new.get_matched_indices().tolist()))[first:last]:
+            row[position] = place
+        self.lock(new)
+        req.cache_handle = new
+    self._free(torch.tensor(freed, dtype=torch.int32))
+""",
     "196 with takewhile": """
 from itertools import takewhile
 def radix_split(edge_tokens, query_tokens, page_size=1, lock_ref=0):
@@ -688,6 +721,32 @@ def overlap_loop(self, last_data):
             self.engine.stream.wait_stream(self.stream)
             data = (step, self._forward(step))
     return data
+""",
+    "195 b": """
+def cache_req(self, req, *, finished):
+    old, row = req.cache_handle, self.page_table[req.table_idx, : req.cached_len]
+    held, new = self.prefix_cache.insert_prefix(req.input_ids[: req.cached_len], row.clone())
+    self.unlock(old)
+    duplicate = row[old.cached_len : held]
+    if finished:
+        self._free(duplicate)
+        self._free(row[new.cached_len :])
+    else:
+        duplicate[:] = new.get_matched_indices()[old.cached_len : held]
+        self.lock(new)
+        req.cache_handle = new
+        self._free(duplicate)
+""",
+    "195 e": """
+def cache_req(self, req, *, finished):
+    old, end, row = req.cache_handle, req.cached_len, self.page_table[req.table_idx]
+    held, new = self.prefix_cache.insert_prefix(req.input_ids[:end], row[:end].clone())
+    self.unlock(old)
+    if not finished:
+        req.cache_handle = new
+        return self.lock(new)
+    self._free(row[old.cached_len : held])
+    self._free(row[new.cached_len : end])
 """,
     "188 d": """
 def continuous_step(requests, free_blocks, token_budget, block_size):

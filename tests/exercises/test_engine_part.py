@@ -41,6 +41,7 @@ UNSEEN = {
     # nothing evicts between the unlock and the insertion
     "cache_req": "c",
     "try_allocate_one": "",
+    "stale_row": "",
     # whose page is which changes nothing that is computed
     "allocate_paged": "f",
     # a prompt that is cut is the last of its batch: nobody asks what is reserved behind it

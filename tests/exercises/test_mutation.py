@@ -56,6 +56,7 @@ EQUIVALENT = {
     "overlap_loop": {"ForwardData -> "},
     # the cache copies what it takes, and the tail of the row is the same before and after
     "cache_req": {"locations -> row"},
+    "stale_row": {"locations -> row"},
     "allocate_paged": {
         # no pages may be asked for, or nobody asked
         "if not rows:     return -> if False",
