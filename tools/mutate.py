@@ -95,12 +95,22 @@ def _bodies(tree: ast.Module, name: str) -> list[list[ast.stmt]]:
 
 
 def _nodes(tree: ast.Module, name: str) -> Iterator[ast.AST]:
-    """The statements and expressions of the function, from the outside in, without error messages."""
+    """The statements and expressions of the function, from the outside in."""
     waiting: list[ast.AST] = [statement for body in _bodies(tree, name) for statement in body]
     while waiting:
         node = waiting.pop(0)
         yield node
-        waiting += (child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.JoinedStr))
+        waiting += _children(node)
+
+
+def _children(node: ast.AST) -> Iterator[ast.AST]:
+    """What of it counts: no error message, no annotation, no docstring of an inner function."""
+    left_out = [getattr(node, "annotation", None), getattr(node, "returns", None)]
+    if isinstance(node, ast.FunctionDef) and ast.get_docstring(node) is not None:
+        left_out.append(node.body[0])
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, ast.JoinedStr) and not any(child is one for one in left_out):
+            yield child
 
 
 def _is_read(node: ast.AST) -> TypeGuard[ast.Name]:

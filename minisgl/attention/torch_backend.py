@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -19,6 +19,12 @@ from .utils import merge_states, seqlen_metadata, to_device
 _MASK_ENTRIES = 2**24
 
 
+def _blocks(queries: int, entries: int) -> Iterator[slice]:
+    """Cut the queries so that no mask is too large; each of them takes this many entries."""
+    size = max(1, _MASK_ENTRIES // entries)
+    return (slice(start, start + size) for start in range(0, queries, size))
+
+
 def paged_attention(
     q: torch.Tensor,
     k_cache: torch.Tensor,
@@ -29,8 +35,6 @@ def paged_attention(
     scale: float,
 ) -> torch.Tensor:
     """Causal attention of several requests whose keys and values are scattered over a pool.
-
-    Requests with equally many queries, such as all decodes, run together, padded to the longest.
 
     Args:
         q: [N, heads, head_dim], request after request; query head h uses KV head h // (heads / kv_heads).
@@ -43,42 +47,37 @@ def paged_attention(
     Returns:
         [N, heads, head_dim] in q's dtype; the softmax is computed in float32.
     """
+    device = q.device
 
     def attend(q: torch.Tensor, table: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         """R requests with n queries each, q [R, n, heads, head_dim], padded to the longest one's keys."""
-        requests, n = q.shape[:2]
-        keys = table.shape[1]
-        position = torch.arange(keys, device=q.device)
-        ends = lengths.view(-1, 1, 1)
+        n, keys, visible = q.shape[1], table.shape[1], lengths.view(-1, 1, 1)
+        if n > 1:  # the queries are the last positions: only the last of them sees every key
+            visible = visible - torch.arange(n - 1, -1, -1, device=device).view(-1, 1)
+        position = torch.arange(keys, device=device)
         # What is undefined points to the request's own first token instead: a place that exists.
         locations = torch.where(position < lengths.view(-1, 1), table, table[:, :1]).flatten()
         k = k_cache.index_select(0, locations).view(*table.shape, *k_cache.shape[1:]).transpose(1, 2)
         v = v_cache.index_select(0, locations).view(*table.shape, *v_cache.shape[1:]).transpose(1, 2)
-        block = max(1, _MASK_ENTRIES // (requests * keys))
         out = []
-        for start in range(0, n, block):
-            part = q[:, start : start + block]
-            visible = ends
-            if n > 1:  # the queries are the last positions: only the last of them sees every key
-                later = n - 1 - torch.arange(start, start + part.shape[1], device=q.device)
-                visible = ends - later.view(-1, 1)
-            mask = position < visible  # [R, queries, keys]
+        for block in _blocks(n, len(q) * keys):
+            mask = (position < visible[:, block]).unsqueeze(1)  # [R, 1, queries, keys]
             attended = F.scaled_dot_product_attention(
-                part.transpose(1, 2), k, v, attn_mask=mask.unsqueeze(1), scale=scale, enable_gqa=True
+                q[:, block].transpose(1, 2), k, v, attn_mask=mask, scale=scale, enable_gqa=True
             )
             out.append(attended.transpose(1, 2))
-        return out[0] if len(out) == 1 else torch.cat(out, dim=1)
+        return torch.cat(out, dim=1)
 
     if len(q) == len(page_table):  # one query each, as in every decode batch
         return attend(q.unsqueeze(1), page_table, cache_seqlens).flatten(0, 1)
-    requests_with: dict[int, list[int]] = {}  # number of queries -> requests
+    requests_with: dict[int, list[int]] = {}  # number of queries -> requests, which run together
     for i, (start, end) in enumerate(pairwise(cu_seqlens_q.tolist())):
         requests_with.setdefault(end - start, []).append(i)
     out = torch.empty_like(q)
     for n, requests in requests_with.items():
-        rows = torch.tensor(requests, device=q.device)
+        rows = torch.tensor(requests, device=device)
         lengths = cache_seqlens[rows]
-        tokens = cu_seqlens_q[rows].view(-1, 1) + torch.arange(n, device=q.device)
+        tokens = cu_seqlens_q[rows].view(-1, 1) + torch.arange(n, device=device)
         out[tokens] = attend(q[tokens], page_table[rows, : int(lengths.max())], lengths)
     return out
 

@@ -243,6 +243,59 @@ def page_address(block_table, position, block_size):
         raise ValueError
     return dict(offset=offset, physical_block=physical, logical_block=block)
 """,
+    "180 with tensors throughout": """
+import torch
+def seqlen_metadata(reqs):
+    spans = torch.tensor([[req.extend_len, req.device_len] for req in reqs], dtype=torch.int64)
+    if not bool((spans[:, 0] >= 1).all()):
+        raise ValueError
+    ends = spans[:, 0].cumsum(0)
+    cu = torch.nn.functional.pad(ends, (1, 0)).to(torch.int32)
+    return cu, spans[:, 1].to(torch.int32), ends - 1
+""",
+    "180 by counting": """
+import torch
+def seqlen_metadata(reqs):
+    cu, keys, last = [0], [], []
+    for req in reqs:
+        if req.device_len <= req.cached_len:
+            raise ValueError(req)
+        cu.append(cu[-1] + req.device_len - req.cached_len)
+        keys.append(req.device_len)
+        last.append(cu[-1] - 1)
+    return torch.IntTensor(cu), torch.IntTensor(keys), torch.LongTensor(last)
+""",
+    "181 with torch's own attention, a request at a time": """
+import torch
+import torch.nn.functional as F
+def paged_attention(q, k_cache, v_cache, page_table, cu_seqlens_q, cache_seqlens, scale):
+    out = []
+    for row, start, end, m in zip(page_table, cu_seqlens_q[:-1], cu_seqlens_q[1:], cache_seqlens):
+        one = q[start:end].transpose(0, 1)
+        k, v = (cache[row[:m]].transpose(0, 1) for cache in (k_cache, v_cache))
+        n = one.shape[1]
+        mask = torch.arange(int(m)) <= torch.arange(int(m) - n, int(m))[:, None]
+        out.append(F.scaled_dot_product_attention(one[None], k[None], v[None], attn_mask=mask, scale=scale,
+                                                  enable_gqa=True)[0].transpose(0, 1))
+    return torch.cat(out)
+""",
+    "181 with all requests in one padded product": """
+import torch
+def paged_attention(q, k_cache, v_cache, page_table, cu_seqlens_q, cache_seqlens, scale):
+    counts = (cu_seqlens_q[1:] - cu_seqlens_q[:-1]).long()
+    owner = torch.repeat_interleave(torch.arange(len(counts)), counts)
+    later = cu_seqlens_q[1:].long()[owner] - 1 - torch.arange(len(q))
+    seen = torch.arange(page_table.shape[1]) < (cache_seqlens.long()[owner] - later)[:, None]
+    where = torch.where(seen, page_table[owner], 0).long()
+    k, v = k_cache[where].float(), v_cache[where].float()
+    group = q.shape[1] // k.shape[2]
+    heads = q.float().unflatten(1, (k.shape[2], group))
+    scores = torch.einsum("nkgd,nmkd->nkgm", heads, k) * scale
+    scores[~seen[:, None, None].expand_as(scores)] = -torch.inf
+    weights = torch.exp(scores - scores.amax(-1, keepdim=True))
+    weights = weights / weights.sum(-1, keepdim=True)
+    return torch.einsum("nkgm,nmkd->nkgd", weights, v).flatten(1, 2).to(q.dtype)
+""",
     "188 with a rebuilt request and a generator": """
 import math
 def continuous_step(requests, free_blocks, token_budget, block_size):
@@ -596,6 +649,44 @@ class BlockPool:
                 self.queue.append(block)
             else:
                 self.queue.insert(0, block)
+""",
+    "180 g": """
+import torch
+def seqlen_metadata(reqs):
+    cu = [0]
+    for req in reqs:
+        if req.extend_len < 1:
+            raise ValueError
+        cu += [cu[-1] + req.extend_len]
+    keys = torch.tensor([req.device_len for req in reqs], dtype=torch.int32)
+    return torch.tensor(cu, dtype=torch.int32), keys, (keys - 1).to(torch.int64)
+""",
+    "181 b": """
+import torch
+import torch.nn.functional as F
+def paged_attention(q, k_cache, v_cache, page_table, cu_seqlens_q, cache_seqlens, scale):
+    out = torch.zeros_like(q)
+    for i, m in enumerate(cache_seqlens.tolist()):
+        mine, where = slice(*cu_seqlens_q[i : i + 2].tolist()), page_table[i, :m]
+        one, k, v = (x.transpose(0, 1)[None].float() for x in (q[mine], k_cache[where], v_cache[where]))
+        attended = F.scaled_dot_product_attention(one, k, v, is_causal=True, scale=scale, enable_gqa=True)
+        out[mine] = attended[0].transpose(0, 1).to(q.dtype)
+    return out
+""",
+    "181 a": """
+import torch
+def paged_attention(q, k_cache, v_cache, page_table, cu_seqlens_q, cache_seqlens, scale):
+    out, kv_heads = torch.empty_like(q), k_cache.shape[1]
+    for i, m in enumerate(cache_seqlens.tolist()):
+        start, end = cu_seqlens_q[i : i + 2].tolist()
+        where = page_table[i, :m]
+        one = q[start:end].float().unflatten(1, (-1, kv_heads))
+        scores = torch.einsum("ngkd,mkd->gknm", one, k_cache[where].float()) * scale
+        hidden = torch.ones(end - start, m).triu(m - (end - start) + 1).bool()
+        weights = scores.masked_fill(hidden, -torch.inf).softmax(-1)
+        attended = torch.einsum("gknm,mkd->ngkd", weights, v_cache[where].float())
+        out[start:end] = attended.flatten(1, 2).to(q.dtype)
+    return out
 """,
     "192 e": """
 def cache_req(self, req, *, finished):

@@ -32,6 +32,10 @@ UNSEEN = {
     "load_state_dict": "de",
     # it asks for no impossible mask
     "causal_mask": "e",
+    # every request there computes something, and either integer will do for torch
+    "seqlen_metadata": "ce",
+    # on the CPU T0 is float32
+    "paged_attention": "fh",
     # it asks for no wrong value
     "page_address": "cde",
     # the adapter's pool holds all requests, each at its target but for its next tokens

@@ -24,8 +24,6 @@ EQUIVALENT = {
         "16 -> 15",
         "2 -> 3",
         "2 -> 1",
-        # in the annotation
-        "array -> ",
     },
     # a product of bfloat16 and float32 is float32
     "apply_rope": {"x.float() -> x"},
@@ -35,8 +33,38 @@ EQUIVALENT = {
         # parts that do not fit together are beyond the contract
         "raise ValueError(f'the parts of",
         "error -> ",
-        # in an annotation
-        "torch -> ",
+    },
+    "paged_attention": {
+        # requests with one query each could as well run with the others: it is only slower
+        "if len(q) == len(page_table):",
+        "return attend(q.unsqueeze(1), page_table, cache_seqlens).flatten(0, 1) -> pass",
+        "page_table -> cache_seqlens",
+        "page_table -> k_cache",
+        "page_table -> v_cache",
+        # a single query loses 0 of what it sees
+        "if n > 1:",
+        "n > 1 -> n >= 1",
+        "1 -> 0",
+        "n -> keys",
+        # any tensor is on the device, and has as many rows
+        *(f"q -> {name}" for name in ("cache_seqlens", "cu_seqlens_q", "k_cache", "page_table", "v_cache")),
+        *(f"q -> {name}" for name in ("k", "lengths", "locations", "position", "table", "v", "visible")),
+        "k_cache -> v_cache",
+        "v_cache -> k_cache",
+        # one block of queries holds all of them, unless prompts are very long
+        "_blocks(n, len(q) * keys) -> ",
+        "keys -> n",
+        "1 -> 2",
+        # a wider row than the longest is masked
+        *(f"lengths -> {name}" for name in ("cache_seqlens", "k_cache", "page_table", "v_cache")),
+        ":int(lengths.max()) -> :",
+        # dimensions have no order here, and a list or a tensor does for an index
+        "attended.transpose(1, 2) -> ",
+        "k_cache.index_select(0, locations).view(",
+        "v_cache.index_select(0, locations).view(",
+        "q[:, block].transpose(1, 2) -> ",
+        "rows -> requests",
+        "cu_seqlens_q.tolist() -> cu_seqlens_q",
     },
     # a sum has no order
     "residual_stream": {"self.post_attention_layernorm.forward(x, residual) -> "},
@@ -109,6 +137,16 @@ def test_mutator_changes_one_point(body: str, expected: set[str]) -> None:
 def test_mutator_leaves_messages_and_traces_alone() -> None:
     source = 'def target(a):\n    if a:\n        raise ValueError(f"{a} {1}")\n    trace.emit("x", a)\n'
     assert not [c for c in mutants(source, "target") if "trace" in c.source or "{2}" in c.source]
+
+
+def test_mutator_leaves_annotations_and_inner_docstrings_alone() -> None:
+    source = (
+        'def target(a: b) -> b:\n    def inner(c: b) -> b:\n        """Doc."""\n        return c\n\n'
+        "    d: b = inner(a)\n    return d + b\n"
+    )
+    changed = [change.what for change in mutants(source, "target")]
+    assert sum(what.startswith("b -> ") for what in changed) == len({"a", "c", "d", "inner"})
+    assert not any("Doc" in what for what in changed)
 
 
 def test_mutator_goes_through_the_methods_of_a_class() -> None:

@@ -25,8 +25,6 @@ def paged_attention(
 ) -> torch.Tensor:
     """Causal attention of several requests whose keys and values are scattered over a pool.
 
-    Requests with equally many queries, such as all decodes, run together, padded to the longest.
-
     Args:
         q: [N, heads, head_dim], request after request; query head h uses KV head h // (heads / kv_heads).
         k_cache, v_cache: [slots, kv_heads, head_dim].
@@ -38,13 +36,14 @@ def paged_attention(
     Returns:
         [N, heads, head_dim] in q's dtype; the softmax is computed in float32.
     """
+    device = q.device
 
     def attend(q: torch.Tensor, table: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         """R requests with n queries each, q [R, n, heads, head_dim], padded to the longest one's keys."""
         n, visible = q.shape[1], lengths.view(-1, 1, 1)
         if n > 1:  # the queries are the last positions: only the last of them sees every key
-            visible = visible - torch.arange(n - 1, -1, -1, device=q.device).view(-1, 1)
-        mask = torch.arange(table.shape[1], device=q.device) < visible  # [R, n, keys]
+            visible = visible - torch.arange(n - 1, -1, -1, device=device).view(-1, 1)
+        mask = torch.arange(table.shape[1], device=device) < visible  # [R, n, keys]
         # What is undefined points to the request's own first token instead: a place that exists.
         locations = torch.where(mask[:, -1], table, table[:, :1]).flatten()
         k = k_cache.index_select(0, locations).view(*table.shape, *k_cache.shape[1:])
@@ -60,14 +59,14 @@ def paged_attention(
 
     if len(q) == len(page_table):  # one query each, as in every decode batch
         return attend(q.unsqueeze(1), page_table, cache_seqlens).flatten(0, 1)
-    requests_with: dict[int, list[int]] = {}  # number of queries -> requests
+    requests_with: dict[int, list[int]] = {}  # number of queries -> requests, which run together
     for i, (start, end) in enumerate(pairwise(cu_seqlens_q.tolist())):
         requests_with.setdefault(end - start, []).append(i)
     out = torch.empty_like(q)
     for n, requests in requests_with.items():
-        rows = torch.tensor(requests, device=q.device)
+        rows = torch.tensor(requests, device=device)
         lengths = cache_seqlens[rows]
-        tokens = cu_seqlens_q[rows].view(-1, 1) + torch.arange(n, device=q.device)
+        tokens = cu_seqlens_q[rows].view(-1, 1) + torch.arange(n, device=device)
         out[tokens] = attend(q[tokens], page_table[rows, : int(lengths.max())], lengths)
     return out
 
