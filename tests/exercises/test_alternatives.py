@@ -516,6 +516,63 @@ def overlap_loop(self, last_data):
     self._process_last_data(last_data)
     return (step, output)
 """,
+    "197 with the least of all leaves, each time anew": """
+import torch
+def evict(self, size):
+    if size > self.evictable_size:
+        raise RuntimeError("not enough")
+    def leaves(node):
+        if not node.children:
+            return [node] if node.ref_count == 0 else []
+        return [leaf for child in node.children.values() for leaf in leaves(child)]
+    out = torch.zeros(0, dtype=torch.int32)
+    while len(out) < size:
+        oldest = min(leaves(self.root_node), key=lambda leaf: (leaf.timestamp, leaf.uuid))
+        siblings = oldest.parent.children
+        for key in [key for key, child in siblings.items() if child is oldest]:
+            siblings.pop(key)
+        self.evictable_size -= len(oldest._key)
+        out = torch.cat([out, oldest.value])
+    return out
+""",
+    "197 with a sorted list, and the counter at the end": """
+from bisect import insort
+import torch
+def evict(self, size):
+    if size == 0:
+        return self._empty
+    if size > self.evictable_size:
+        raise RuntimeError
+    def order(node):
+        return node.timestamp, node.uuid
+    free = sorted((n for n in self._nodes() if n.is_leaf and not n.ref_count), key=order)
+    gone = []
+    while sum(node.length for node in gone) < size:
+        node = free.pop(0)
+        gone.append(node)
+        up = node.parent
+        up.children.pop(self.key_fn(node._key))
+        if not up.children and up.ref_count == 0 and up is not self.root_node:
+            insort(free, up, key=order)
+    self.evictable_size -= sum(node.length for node in gone)
+    return torch.cat([node.value for node in gone])
+""",
+    "199 in whole pages from the start": """
+def match_req(self, req):
+    if req.input_len == 0:
+        raise ValueError("empty")
+    pages = (req.input_len - 1) // self.page_size
+    return self.prefix_cache.match_prefix(req.input_ids[: pages * self.page_size])
+""",
+    "199 with narrow, and the result made anew": """
+from minisgl.kvcache import MatchResult
+def match_req(self, req):
+    n = len(req.input_ids)
+    if not n:
+        raise ValueError("empty")
+    found = self.prefix_cache.match_prefix(req.input_ids.narrow(0, 0, n - 1))
+    return MatchResult(found.cuda_handle)
+""",
 }
 
 WRONG = {
@@ -838,6 +895,52 @@ def cache_req(self, req, *, finished):
         return self.lock(new)
     self._free(row[old.cached_len : held])
     self._free(row[new.cached_len : end])
+""",
+    "197 a": """
+import torch
+def evict(self, size):
+    if size > self.evictable_size:
+        raise RuntimeError
+    out = [self._empty]
+    leaves = [n for n in self._nodes() if n.is_leaf and n.ref_count == 0]
+    for node in sorted(leaves, key=lambda n: n.timestamp):
+        if sum(map(len, out)) >= size:
+            break
+        del node.parent.children[self.key_fn(node._key)]
+        self.evictable_size -= node.length
+        out.append(node.value)
+    return torch.cat(out)
+""",
+    "197 d": """
+import heapq
+import torch
+def evict(self, size):
+    if size == 0:
+        return self._empty
+    room = self.evictable_size
+    if size > room:
+        raise RuntimeError
+    heap = [(n.timestamp, n.uuid, n) for n in self._nodes() if n.is_leaf and n.ref_count == 0]
+    heapq.heapify(heap)
+    out = []
+    while sum(map(len, out)) < size:
+        node = heapq.heappop(heap)[2]
+        up = node.parent
+        del up.children[self.key_fn(node._key)]
+        room -= node.length
+        out.append(node.value)
+        if up.is_leaf and up.ref_count == 0:
+            heapq.heappush(heap, (up.timestamp, up.uuid, up))
+    return torch.cat(out)
+""",
+    "199 b": """
+def match_req(self, req):
+    if req.input_len == 0:
+        raise ValueError("empty")
+    found = self.prefix_cache.match_prefix
+    if req.input_len <= self.page_size:
+        return found(req.input_ids[:0])
+    return found(req.input_ids[:-self.page_size])
 """,
     "188 d": """
 def continuous_step(requests, free_blocks, token_budget, block_size):

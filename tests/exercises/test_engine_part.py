@@ -42,6 +42,10 @@ UNSEEN = {
     "continuous_step": "abcdef",
     # the adapter takes the cut and the lock count, not the suffixes
     "radix_split": "c",
+    # it never asks for more than there is
+    "evict": "e",
+    # no prompt is empty there
+    "match_req": "d",
     # nothing evicts between the unlock and the insertion
     "cache_req": "c",
     "try_allocate_one": "",
