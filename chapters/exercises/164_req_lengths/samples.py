@@ -2,7 +2,7 @@ import inspect
 
 import torch
 
-from minisgl.core import Req
+from minisgl import core
 
 MEMBERS = ("extend_len", "remain_len", "can_decode", "complete_one", "append_host")
 
@@ -10,7 +10,7 @@ MEMBERS = ("extend_len", "remain_len", "can_decode", "complete_one", "append_hos
 def request(target, prompt, hit, output):
     """The engine's request with the five members of the target."""
     members = {name: inspect.getattr_static(target, name) for name in MEMBERS}
-    kind = type("Req", (Req,), members)
+    kind = type("Req", (core.Req,), members)
     ids = torch.arange(50, 50 + prompt, dtype=torch.int32)
     return kind(ids, 0, hit, output, 7, None, None)
 
