@@ -226,7 +226,8 @@ def tiny_job(exercise: Exercise, job: EngineJob, tiny_seed: int, on: EngineSetti
     sampling["repetition_penalty"] = job.repetition_penalty
     model: dict[str, Any] = {"tiny_seed": tiny_seed, "head_dim": on.head_dim}
     model |= {"rope": dict(job.rope), "shuffled": job.shuffled}
-    return _job(exercise, model, job.calls, sampling, settings, on)
+    planned = _job(exercise, model, job.calls, sampling, settings, on)
+    return {**planned, "aborts": list(job.aborts)} if job.aborts else planned
 
 
 def text_job(exercise: Exercise, asked: list[tuple[str, str]], on: EngineSettings = CPU) -> dict[str, Any]:

@@ -93,6 +93,7 @@ class EngineJob(msgspec.Struct, frozen=True):
     ``same_pages``: free and cached pages have to be those of the reference, in its order. ``rope``: T0's
     positions are scaled, with kind and fields of a RotaryConfig. ``shuffled``: T0's tensors are loaded in
     random order. ``scheduler``: more settings of the scheduler by name, for example ``{"mixed": True}``.
+    ``aborts``: in call k the client of the first prompt goes away before step ``aborts[k]``, counted from 0.
     """
 
     name: str
@@ -109,6 +110,7 @@ class EngineJob(msgspec.Struct, frozen=True):
     rope: dict[str, Any] = {}
     shuffled: bool = False
     scheduler: dict[str, Any] = {}
+    aborts: list[int] = []
 
 
 # --- What a run ends in -----------------------------------------------------------------------

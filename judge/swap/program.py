@@ -7,6 +7,7 @@ Runs inside a box, and for comparison in a box without a learner. A job is plain
   have ``rope`` (kind and fields of a rope scaling) and ``shuffled`` (its tensors come in random order).
 - ``calls``: for each generate call the prompts, lists of token ids; ``sampling``: fields of SamplingParams.
 - ``dtype``: a name of torch's, and ``settings``: what the LLM is made with. ``trace``: whether to send all.
+- ``aborts``: for each generate call the step before which its first request is aborted; see EngineJob.
 - ``margins``: whether to watch how close the two best tokens are.
 """
 
@@ -17,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import lru_cache
+from itertools import count
 from types import SimpleNamespace
 from typing import Any
 
@@ -26,6 +28,7 @@ from judge.swap.install import SwapError, SwapSpec, install, replaced
 from judge.swap.one_file import SLUGS, OneFileEngine
 from minisgl.core import SamplingParams
 from minisgl.llm import LLM
+from minisgl.message import AbortBackendMsg, DetokenizeMsg
 from minisgl.models import ModelConfig, resolve_model
 from minisgl.models.checkpoint import iter_safetensors
 from minisgl.models.locate import BUNDLED
@@ -114,14 +117,33 @@ def _engine(job: dict[str, Any]) -> LLM | OneFileEngine:
 def _generate(llm: LLM | OneFileEngine, job: dict[str, Any], emit: Emit) -> list[list[list[int]]]:
     params = SamplingParams(**job["sampling"])
     tokens: list[list[list[int]]] = []
+    aborts: list[int] = job.get("aborts", [])
     for number, prompts in enumerate(job["calls"]):
 
         def on_token(index: int, token: int, number: int = number) -> None:
             emit({"tokens": [number, index, token]})
 
-        results: Sequence[Any] = llm.generate(prompts, params, on_token=on_token)
+        with ExitStack() as stack:
+            if number < len(aborts) and isinstance(llm, LLM):
+                stack.enter_context(_client_leaves(llm, sum(map(len, tokens)), aborts[number]))
+            results: Sequence[Any] = llm.generate(prompts, params, on_token=on_token)
         tokens.append([result["token_ids"] for result in results])
     return tokens
+
+
+@contextmanager
+def _client_leaves(llm: LLM, uid: int, at: int) -> Iterator[None]:
+    """Before step ``at`` the request is aborted, and nobody waits for it any more."""
+    step, numbers = llm.step, count()
+
+    def watched(last_data: Any) -> Any:
+        if next(numbers) == at:
+            llm.inbox.append(AbortBackendMsg(uid))
+            llm.outbox.append(DetokenizeMsg(uid, 0, True, "stop"))
+        return step(last_data)
+
+    with replaced(llm, "step", watched):
+        yield
 
 
 @lru_cache(maxsize=1)

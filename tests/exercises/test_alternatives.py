@@ -500,6 +500,41 @@ def plan_mixed(decode_uids, prefill, token_budget):
         left -= n
     return plan
 """,
+    "205 with two lists and one loop over pairs": """
+from minisgl.core import ChunkedReq
+from minisgl.message import DetokenizeMsg
+def _process_last_data(self, last_data):
+    if last_data is not None:
+        given, output = last_data
+        if output.copy_done_event:
+            output.copy_done_event.synchronize()
+        self._batch_done()
+        stale, self.finished_reqs, messages = self.finished_reqs, set(), []
+        with self.cache_manager.lazy_free_region():
+            for i in range(len(given.batch.reqs)):
+                req, token = given.batch.reqs[i], int(output.next_tokens_cpu[i])
+                if req in stale or type(req) is ChunkedReq:
+                    continue
+                if token < 0:
+                    self.finished_reqs |= {req}
+                    messages += [self._fail(req)]
+                    continue
+                req.append_host(output.next_tokens_cpu[i : i + 1])
+                params, reason = req.sampling_params, None
+                if len(req.input_ids) == req.max_device_len:
+                    reason = "length"
+                if token in (*params.stop_token_ids, None if params.ignore_eos else self.eos_token_id):
+                    reason = "stop"
+                score, top = output.logprob_of(i)
+                messages.append(DetokenizeMsg(req.uid, token, reason is not None, reason, None, score, top))
+                if reason:
+                    self.finished_reqs.add(req)
+                    self.decode_manager.remove_req(req)
+                    self._free_req_resources(req)
+                elif given.batch.phase == "prefill" and i >= given.batch.num_decodes:
+                    self.cache_manager.cache_req(req, finished=False)
+        self.send_result(messages)
+""",
     "204 with helpers, and two ways out": """
 def overlap_loop(self, last_data):
     busy = last_data is not None or self.decode_manager.runnable or self.prefill_manager.runnable
@@ -855,6 +890,39 @@ def plan_mixed(decode_uids, prefill, token_budget):
             plan.append((uid, min(n, left)))
             left -= min(n, left)
     return plan
+""",
+    "205 b": """
+from minisgl.core import ChunkedReq
+from minisgl.message import DetokenizeMsg
+from minisgl.scheduler.utils import finish_reason
+def _process_last_data(self, last_data):
+    if last_data is None:
+        return
+    batch, output = last_data[0].batch, last_data[1]
+    if output.copy_done_event is not None:
+        output.copy_done_event.synchronize()
+    self._batch_done()
+    reply, gone = [], self.finished_reqs
+    self.finished_reqs = set()
+    with self.cache_manager.lazy_free_region():
+        for i, req in enumerate(batch.reqs):
+            if isinstance(req, ChunkedReq):
+                continue
+            token = output.next_tokens_cpu[i].item()
+            if token == -1:
+                self.finished_reqs.add(req)
+                reply.append(self._fail(req))
+                continue
+            req.append_host(output.next_tokens_cpu[i : i + 1])
+            reason = finish_reason(req, token, self.eos_token_id)
+            reply.append(DetokenizeMsg(req.uid, token, bool(reason), reason, None, *output.logprob_of(i)))
+            if reason and req not in gone:
+                self.finished_reqs.add(req)
+                self.decode_manager.remove_req(req)
+                self._free_req_resources(req)
+            elif batch.is_prefill and i >= batch.num_decodes:
+                self.cache_manager.cache_req(req, finished=False)
+    self.send_result(reply)
 """,
     "204 a": """
 def overlap_loop(self, last_data):

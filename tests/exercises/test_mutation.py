@@ -91,6 +91,16 @@ EQUIVALENT = {
         # in an annotation
         "torch -> ",
     },
+    "overlap_finish": {
+        # in annotations
+        "DetokenizeMsg -> ",
+        "Req -> ",
+        # of what goes into the trace
+        "req -> ",
+        "False -> True",
+        # a batch has a token for each of its requests
+        "True -> False",
+    },
     # the cache copies what it takes, and the tail of the row is the same before and after
     "cache_req": {"locations -> row"},
     "stale_row": {"locations -> row"},
