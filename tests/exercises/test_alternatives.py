@@ -328,6 +328,25 @@ def continuous_step(requests, free_blocks, token_budget, block_size):
                     "blocks": total, "scheduled": take, "finished": False})
     return {"token_budget": token_budget, "free_blocks": free_blocks, "requests": out}
 """,
+    "189 with a loop and insort": """
+from bisect import insort
+from minisgl.core import Batch
+def schedule_next_batch(self):
+    reqs = []
+    for req in self.running_reqs:
+        insort(reqs, req, key=lambda one: one.uid)
+    return Batch(reqs=reqs, phase="decode") if reqs else None
+""",
+    "189 with a dict and list.sort": """
+from minisgl.core import Batch
+def schedule_next_batch(self):
+    by_uid = {req.uid: req for req in self.running_reqs}
+    uids = list(by_uid)
+    uids.sort()
+    if len(uids) == 0:
+        return None
+    return Batch([by_uid[uid] for uid in uids], "decode")
+""",
     "192 with the row always remapped": """
 def cache_req(self, req, *, finished):
     row, old, end = self.page_table[req.table_idx], req.cache_handle, req.cached_len
@@ -779,6 +798,22 @@ def paged_attention(q, k_cache, v_cache, page_table, cu_seqlens_q, cache_seqlens
         attended = torch.einsum("gknm,mkd->ngkd", weights, v_cache[where].float())
         out[start:end] = attended.flatten(1, 2).to(q.dtype)
     return out
+""",
+    "189 a": """
+from minisgl.core import Batch
+def schedule_next_batch(self):
+    reqs = [req for req in self.running_reqs]
+    return Batch(reqs, "decode") if reqs else None
+""",
+    "189 b": """
+from operator import attrgetter
+from minisgl.core import Batch
+def schedule_next_batch(self):
+    if len(self.running_reqs) == 0:
+        return None
+    reqs = list(self.running_reqs)
+    reqs.sort(key=attrgetter("table_idx", "uid"))
+    return Batch(reqs, "decode")
 """,
     "192 e": """
 def cache_req(self, req, *, finished):

@@ -50,6 +50,8 @@ UNSEEN = {
     "cache_req": "c",
     "try_allocate_one": "",
     "stale_row": "",
+    # no step of these runs finds nobody to decode; after its forward a batch is taken in again
+    "decode_order": "ce",
     # whose page is which changes nothing that is computed
     "allocate_paged": "f",
     # a prompt that is cut is the last of its batch: nobody asks what is reserved behind it
