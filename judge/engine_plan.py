@@ -215,7 +215,7 @@ def tiny_job(exercise: Exercise, job: EngineJob, tiny_seed: int, on: EngineSetti
     """The job as the engine program takes it, on the T0 of this seed."""
     settings = {
         "page_size": job.page_size,
-        "num_page_override": job.slots // job.page_size,
+        "num_page_override": None if job.free_memory else job.slots // job.page_size,
         "max_running_req": job.max_running_req,
         "max_seq_len_override": job.max_seq_len,
         "cache_type": job.cache_type,
@@ -227,11 +227,19 @@ def tiny_job(exercise: Exercise, job: EngineJob, tiny_seed: int, on: EngineSetti
     model: dict[str, Any] = {"tiny_seed": tiny_seed, "head_dim": on.head_dim}
     model |= {"rope": dict(job.rope), "shuffled": job.shuffled}
     planned = _job(exercise, model, job.calls, sampling, settings, on)
-    return {**planned, "aborts": list(job.aborts)} if job.aborts else planned
+    more = {"own_sampling": _own(job), "free_memory": job.free_memory, "aborts": list(job.aborts)}
+    return {**planned, **{name: value for name, value in more.items() if value}}
+
+
+def _own(job: EngineJob) -> list[dict[str, Any]]:
+    return [dict(own) for own in job.sampling]
 
 
 def text_job(exercise: Exercise, asked: list[tuple[str, str]], on: EngineSettings = CPU) -> dict[str, Any]:
-    """Two questions a call, so that later calls find what they share with earlier ones in the cache."""
+    """Two questions a call, so that later calls find what they share with earlier ones in the cache.
+
+    Sampled as the exercise's first job is.
+    """
     ids = [tokenizer().encode(chat(question, lang)) for lang, question in asked]
     calls = [ids[start : start + 2] for start in range(0, len(ids), 2)]
     jobs = exercise.hidden.make_jobs()
@@ -245,7 +253,8 @@ def text_job(exercise: Exercise, asked: list[tuple[str, str]], on: EngineSetting
         **jobs[0].scheduler,
     }
     sampling = {"temperature": 0.0, "max_tokens": _TEXT_TOKENS}
-    return {**_job(exercise, {"name": BUNDLED}, calls, sampling, settings, on), "trace": True}
+    job = _job(exercise, {"name": BUNDLED}, calls, sampling, settings, on)
+    return {**job, "own_sampling": _own(jobs[0]), "trace": True}
 
 
 def _job(

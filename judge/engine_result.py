@@ -125,6 +125,7 @@ def difference(
     return (
         _token_difference(expected, got)
         or _page_difference(got, page_size)
+        or _pool_difference(expected, got)
         or _schedule_difference(expected, got)
         or (both("verdict.engine_places") if same_pages and expected.pages != got.pages else None)
     )
@@ -140,6 +141,11 @@ def _token_difference(expected: ProgramResult, got: ProgramResult) -> Text | Non
         if len(due) != len(mine):
             return both("verdict.engine_fewer", uid=uid, got=len(mine), expected=len(due))
     return None
+
+
+def _pool_difference(expected: ProgramResult, got: ProgramResult) -> Text | None:
+    due, seen = expected.pages.total, got.pages.total
+    return None if due == seen else both("verdict.engine_pool", expected=due, got=seen)
 
 
 def _page_difference(got: ProgramResult, page_size: int) -> Text | None:

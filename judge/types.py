@@ -89,10 +89,12 @@ class EngineJob(msgspec.Struct, frozen=True):
     """One run of the engine on T0, the random tiny model: an LLM and its ``generate`` calls, one by one.
 
     ``calls[k]`` is a list of prompts, lists of token ids below 512. ``slots``: the pool's size in tokens.
-    Sampling is greedy, EOS is ignored. With a ``repetition_penalty`` the tokens of the prompt count, too.
-    ``same_pages``: free and cached pages have to be those of the reference, in its order. ``rope``: T0's
-    positions are scaled, with kind and fields of a RotaryConfig. ``shuffled``: T0's tensors are loaded in
-    random order. ``scheduler``: more settings of the scheduler by name, for example ``{"mixed": True}``.
+    ``free_memory``: instead, the engine plans its pool itself, and finds these bytes free, rank by rank:
+    before its weights are loaded, and after. EOS is ignored. Sampling is greedy, or ``sampling`` has fields
+    of SamplingParams, which the prompts of a call take in turn. With a ``repetition_penalty`` the tokens of
+    the prompt count, too. ``same_pages``: free and cached pages have to be those of the reference, in its
+    order. ``rope``: T0's positions are scaled, with kind and fields of a RotaryConfig. ``shuffled``: T0's
+    tensors are loaded in random order. ``scheduler``: more settings of the scheduler by name, for example ``{"mixed": True}``.
     ``aborts``: in call k the client of the first prompt goes away before step ``aborts[k]``, counted from 0.
     """
 
@@ -111,6 +113,8 @@ class EngineJob(msgspec.Struct, frozen=True):
     shuffled: bool = False
     scheduler: dict[str, Any] = {}
     aborts: list[int] = []
+    sampling: list[dict[str, Any]] = []
+    free_memory: tuple[list[int], list[int]] | None = None
 
 
 # --- What a run ends in -----------------------------------------------------------------------

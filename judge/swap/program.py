@@ -6,7 +6,9 @@ Runs inside a box, and for comparison in a box without a learner. A job is plain
 - ``model``: ``{"tiny_seed": int, "head_dim": int}`` (T0) or ``{"name": str}`` (a folder of a model). T0 may
   have ``rope`` (kind and fields of a rope scaling) and ``shuffled`` (its tensors come in random order).
 - ``calls``: for each generate call the prompts, lists of token ids; ``sampling``: fields of SamplingParams.
+  There may be ``own_sampling``, more of these, which the prompts of a call take in turn.
 - ``dtype``: a name of torch's, and ``settings``: what the LLM is made with. ``trace``: whether to send all.
+  There may be ``free_memory``: two lists of bytes, what the ranks report as free before and after loading.
 - ``aborts``: for each generate call the step before which its first request is aborted; see EngineJob.
 - ``margins``: whether to watch how close the two best tokens are.
 """
@@ -27,6 +29,7 @@ import torch
 from judge.swap.install import SwapError, SwapSpec, install, replaced
 from judge.swap.one_file import SLUGS, OneFileEngine
 from minisgl.core import SamplingParams
+from minisgl.engine import engine as engine_module
 from minisgl.llm import LLM
 from minisgl.message import AbortBackendMsg, DetokenizeMsg
 from minisgl.models import ModelConfig, resolve_model
@@ -111,11 +114,24 @@ def _engine(job: dict[str, Any]) -> LLM | OneFileEngine:
     model = _model(job["model"])
     if job["exercise"]["slug"] in SLUGS:
         return OneFileEngine(model)
-    return LLM(model=model, dtype=getattr(torch, job["dtype"]), **job["settings"])
+    with _reporting(job.get("free_memory")):
+        return LLM(model=model, dtype=getattr(torch, job["dtype"]), **job["settings"])
+
+
+@contextmanager
+def _reporting(free_memory: Sequence[list[int]] | None) -> Iterator[None]:
+    """Ranks report these free bytes to an engine that is made meanwhile, one list each time it asks."""
+    if not free_memory:
+        yield
+        return
+    reports = iter(free_memory)
+    with replaced(engine_module, "all_gather_int", lambda own: next(reports)):
+        yield
 
 
 def _generate(llm: LLM | OneFileEngine, job: dict[str, Any], emit: Emit) -> list[list[list[int]]]:
-    params = SamplingParams(**job["sampling"])
+    own = job.get("own_sampling") or [{}]
+    choices = [SamplingParams(**{**job["sampling"], **one}) for one in own]
     tokens: list[list[list[int]]] = []
     aborts: list[int] = job.get("aborts", [])
     for number, prompts in enumerate(job["calls"]):
@@ -126,6 +142,9 @@ def _generate(llm: LLM | OneFileEngine, job: dict[str, Any], emit: Emit) -> list
         with ExitStack() as stack:
             if number < len(aborts) and isinstance(llm, LLM):
                 stack.enter_context(_client_leaves(llm, sum(map(len, tokens)), aborts[number]))
+            params: Any = [choices[i % len(choices)] for i in range(len(prompts))]
+            if len(choices) == 1:
+                params = choices[0]
             results: Sequence[Any] = llm.generate(prompts, params, on_token=on_token)
         tokens.append([result["token_ids"] for result in results])
     return tokens

@@ -296,6 +296,73 @@ def paged_attention(q, k_cache, v_cache, page_table, cu_seqlens_q, cache_seqlens
     weights = weights / weights.sum(-1, keepdim=True)
     return torch.einsum("nkgm,nmkd->nkgd", weights, v).flatten(1, 2).to(q.dtype)
 """,
+    "184 one token at a time": """
+import torch
+def filter_probs(probs, top_k, top_p, min_p):
+    out = torch.zeros_like(probs)
+    for b, row in enumerate(probs.tolist()):
+        ids = sorted(range(len(row)), key=lambda i: -row[i])[: int(top_k[b])]
+        total, before, kept = sum(row[i] for i in ids), 0.0, []
+        for i in ids:
+            if before >= float(top_p[b]) or row[i] < float(min_p[b]) * row[ids[0]]:
+                break
+            kept.append(i)
+            before += row[i] / total
+        for i in kept:
+            out[b, i] = row[i] / sum(row[j] for j in kept)
+    return out
+""",
+    "184 by ranks, without sorting back": """
+import torch
+def filter_probs(probs, top_k, top_p, min_p):
+    order = torch.sort(-probs, stable=True).indices
+    ranks = order.argsort(dim=1)
+    left = torch.where(ranks < top_k.unsqueeze(1), probs, torch.zeros(()))
+    left = left / left.sum(1, keepdim=True)
+    sums = left.gather(1, order).cumsum(1).roll(1, 1)
+    sums[:, 0] = 0
+    keep = (sums.gather(1, ranks) < top_p.view(-1, 1)) & (left / left.amax(1, True) >= min_p.view(-1, 1))
+    left = left * keep
+    return torch.nn.functional.normalize(left, p=1, dim=1)
+""",
+    "184 row by row with topk": """
+import torch
+def filter_probs(probs, top_k, top_p, min_p):
+    def one(row, k, p, m):
+        values, ids = torch.sort(row, descending=True, stable=True)
+        values, ids = values[:k] / values[:k].sum(), ids[:k]
+        before = torch.cat([torch.zeros(1), values.cumsum(0)[:-1]])
+        values[(before >= p) | (values < m * values[0])] = 0
+        return torch.zeros(len(row)).index_put((ids,), values / values.sum())
+    settings = zip(top_k.tolist(), top_p.tolist(), min_p.tolist())
+    return torch.stack([one(row, *own) for row, own in zip(probs, settings)])
+""",
+    "186 pages of each rank": """
+import math
+def plan_num_pages(free_before, free_after, memory_ratio, page_bytes, override=None):
+    def pages(rank):
+        used = free_before[rank] - free_after[rank]
+        return math.floor(free_before[rank] * memory_ratio - used) // page_bytes
+    found = min(map(pages, range(len(free_after)))) - 1 if override is None else override
+    if not found > 1:
+        raise ValueError("too small")
+    return found
+""",
+    "186 with early returns": """
+def plan_num_pages(free_before, free_after, memory_ratio, page_bytes, override=None):
+    if override is not None:
+        if override < 2:
+            raise ValueError(override)
+        return override
+    room = None
+    for i in range(len(free_before)):
+        here = int(memory_ratio * free_before[i]) - free_before[i] + free_after[i]
+        if room is None or here < room:
+            room = here
+    if room < 3 * page_bytes:
+        raise ValueError(room)
+    return int((room - page_bytes) // page_bytes)
+""",
     "188 with a rebuilt request and a generator": """
 import math
 def continuous_step(requests, free_blocks, token_budget, block_size):
@@ -814,6 +881,48 @@ def schedule_next_batch(self):
     reqs = list(self.running_reqs)
     reqs.sort(key=attrgetter("table_idx", "uid"))
     return Batch(reqs, "decode")
+""",
+    "184 a": """
+import torch
+def filter_probs(probs, top_k, top_p, min_p):
+    out = torch.zeros_like(probs)
+    for b, row in enumerate(probs):
+        order = row.argsort(descending=True, stable=True)[: top_k[b]]
+        left = row[order] / row[order].sum()
+        remove = (left.cumsum(0) > top_p[b]) | (left < min_p[b] * left[0])
+        left[remove] = 0
+        out[b, order] = left / left.sum()
+    return out
+""",
+    "184 e": """
+import torch
+def filter_probs(probs, top_k, top_p, min_p):
+    out = torch.zeros_like(probs)
+    for b, row in enumerate(probs):
+        order = row.argsort(descending=True, stable=True)[: top_k[b]]
+        left = row[order] / row[order].sum()
+        before = 0
+        for token, share in zip(order, left):
+            if before < top_p[b] and share >= min_p[b] * left[0]:
+                out[b, token] = share
+            before += share
+    return out
+""",
+    "186 a": """
+def plan_num_pages(free_before, free_after, memory_ratio, page_bytes, override=None):
+    if override is None:
+        override = min(int(after * memory_ratio) // page_bytes for after in free_after) - 1
+    if override <= 1:
+        raise ValueError
+    return override
+""",
+    "186 c": """
+def plan_num_pages(free_before, free_after, memory_ratio, page_bytes, override=None):
+    budget = [int(memory_ratio * b) - b + a for b, a in zip(free_before, free_after)]
+    n = min(budget) // page_bytes if override is None else override
+    if n < 2:
+        raise ValueError
+    return n
 """,
     "192 e": """
 def cache_req(self, req, *, finished):

@@ -38,6 +38,10 @@ UNSEEN = {
     "paged_attention": "fh",
     # it asks for no wrong value
     "page_address": "cde",
+    # whoever draws rescales; hardly ever are two tokens equally likely
+    "filter_probs": "ehi",
+    # its settings have no such override
+    "plan_num_pages": "df",
     # the adapter's pool holds all requests, each at its target but for its next tokens
     "continuous_step": "abcdef",
     # the adapter takes the cut and the lock count, not the suffixes

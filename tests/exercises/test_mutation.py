@@ -68,6 +68,25 @@ EQUIVALENT = {
     },
     # a sum has no order
     "residual_stream": {"self.post_attention_layernorm.forward(x, residual) -> "},
+    "filter_probs": {
+        # no sum is that close to top_p
+        "before >= top_p[:, None] -> before > top_p[:, None]",
+        # without the guard of top_p 1 only rounding could exclude a token
+        "top_p[:, None] < 1 -> top_p[:, None] <= 1",
+        "1 -> 2",
+        "top_p -> min_p",
+        # the last dimension is dimension 1
+        "-1 -> 1",
+        # of each only the shape is used, or the device
+        "probs -> ids",
+        "probs -> ordered",
+        "probs -> before",
+        "probs -> top_k",
+        "probs -> top_p",
+        "probs -> min_p",
+    },
+    # both lists are equally long
+    "plan_num_pages": {"True -> False"},
     # both lists are equally long; a block holds at least 1 token
     "kv_footprint": {"True -> False", "0 -> 1", "0 -> -1"},
     "page_address": {

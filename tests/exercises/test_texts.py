@@ -83,7 +83,7 @@ def test_signature_is_the_references(exercise: Exercise) -> None:
     """The statement shows the signatures that the reference has."""
     for node in definitions(exercise):
         for lang in ("zh", "en"):
-            shown = re.search(rf"def {node.name}\(.*\)(?= ->)", exercise.statement(lang))
+            shown = re.search(rf"def {node.name}\(.*?\)(?= ->)", exercise.statement(lang), re.S)
             assert shown
             written = ast.parse(f"{shown[0]}: ...").body[0]
             assert isinstance(written, ast.FunctionDef) and parameters(written) == parameters(node)

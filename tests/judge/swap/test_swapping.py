@@ -6,6 +6,7 @@ import functools
 import sys
 from types import ModuleType
 
+import msgspec
 import pytest
 import torch
 
@@ -137,6 +138,41 @@ def test_a_shuffled_checkpoint_is_the_same_model():
     )
     assert plain.tokens == shuffled.tokens
     assert orders[0] != orders[1] and sorted(orders[0]) == sorted(orders[1])
+
+
+def test_an_engine_plans_its_pool_by_the_memory_that_is_reported():
+    exercise = find("186")
+    reference, asked = load_reference(exercise), []
+
+    def plan_num_pages(*args):
+        asked.append(args[:2])
+        return reference(*args)
+
+    ranks = ([200_000, 180_000], [150_000, 140_000])
+    job = EngineJob("two ranks", [[P(0, 5)]], page_size=4, free_memory=ranks)
+    result = run(exercise, job, {"plan_num_pages": plan_num_pages})
+    # 0.9 * 180,000 - 40,000 bytes in pages of 2,048
+    assert isinstance(result, ProgramResult) and result.pages.total == 122_000 // 2048 - 1
+    assert asked == [ranks]
+    smaller = run(exercise, job, {"plan_num_pages": lambda *args: plan_num_pages(*args) - 1})
+    said = difference(result, smaller, 4)
+    assert said is not None and "has 57 pages; 58 are due" in said["en"]
+
+
+def test_prompts_are_sampled_by_settings_of_their_own():
+    exercise = find("184")
+    reference, seen = load_reference(exercise), []
+
+    def filter_probs(probs, top_k, top_p, min_p):
+        seen.append(top_k.tolist())
+        return reference(probs, top_k, top_p, min_p)
+
+    own = [{"temperature": 1.0, "seed": 1, "top_k": 5}, {"temperature": 1.0, "seed": 2, "top_k": 7}]
+    job = EngineJob("in turn", [[P(0, 5), P(1, 5), P(2, 5)], [P(3, 5)]], sampling=own, max_tokens=2)
+    result = run(exercise, job, {"filter_probs": filter_probs})
+    assert seen == [[5, 7, 5], [5, 7, 5], [5], [5]]
+    assert difference(result, run(exercise, job, {}), 1) is None
+    assert difference(result, run(exercise, msgspec.structs.replace(job, sampling=own[::-1]), {}), 1)
 
 
 def test_a_function_is_replaced_wherever_it_was_imported(llm):
