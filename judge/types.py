@@ -94,7 +94,8 @@ class EngineJob(msgspec.Struct, frozen=True):
     of SamplingParams, which the prompts of a call take in turn. With a ``repetition_penalty`` the tokens of
     the prompt count, too. ``same_pages``: free and cached pages have to be those of the reference, in its
     order. ``rope``: T0's positions are scaled, with kind and fields of a RotaryConfig. ``shuffled``: T0's
-    tensors are loaded in random order. ``scheduler``: more settings of the scheduler by name, for example ``{"mixed": True}``.
+    tensors are loaded in random order. ``scheduler``: more settings of the scheduler by name, for example
+    ``{"mixed": True}``.
     ``aborts``: in call k the client of the first prompt goes away before step ``aborts[k]``, counted from 0.
     """
 
