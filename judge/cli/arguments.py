@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from judge.i18n import t
 
-COMMANDS = ("test", "list", "start", "solution", "doctor", "check")
+COMMANDS = ("test", "list", "start", "solution", "engine", "doctor", "check")
 
 
 class Usage(Exception):
@@ -71,6 +71,7 @@ def _parser(lang: str) -> _Parser:
     solution = command("solution")
     solution.add_argument("id", nargs="?")
     solution.add_argument("--force", action="store_true")
+    command("engine").add_argument("file", nargs="?")
     command("doctor").add_argument("--json", action="store_true")
     check = command("check")
     check.add_argument("id", nargs="?")

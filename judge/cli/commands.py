@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -43,6 +44,7 @@ def run(options: argparse.Namespace) -> int:
         "list": list_exercises,
         "start": start,
         "solution": solution,
+        "engine": engine,
         "doctor": doctor,
         "check": check,
     }[options.command]
@@ -256,6 +258,21 @@ def solution(options: argparse.Namespace) -> int:
         return NOT_ACCEPTED
     print(solution_text(exercise), end="")
     return ACCEPTED
+
+
+def engine(options: argparse.Namespace) -> int:
+    """The engine, or a program that uses it, with all accepted functions: in a process of its own."""
+    lang, program = options.lang, options.file
+    if program and not os.path.isfile(program):  # noqa: PTH113 - as above
+        raise Usage(t("cli.file_missing", lang, file=program[:200]))
+    from judge.cli.engine import chosen
+
+    if not chosen():
+        print(t("cli.engine_nothing", lang))
+        return NOT_ACCEPTED
+    environ = os.environ | {"PYTHONPATH": os.pathsep.join([str(workspace.ROOT), *sys.path])}
+    command = [sys.executable, "-m", "judge.cli.engine", lang, *([program] if program else [])]
+    return subprocess.run(command, env=environ, check=False).returncode and NOT_ACCEPTED
 
 
 def doctor(options: argparse.Namespace) -> int:

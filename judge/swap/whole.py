@@ -1,0 +1,45 @@
+"""All of a learner's functions in the engine at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from judge.swap.install import Swappable, install, replaced
+from judge.swap.one_file import SLUGS
+from minisgl.llm import LLM
+
+ALONE = (*SLUGS, "continuous_step")
+"""What runs in no company: the one-file engine's, and a plan that takes the place of the whole scheduler."""
+
+
+def has_place(exercise: Swappable) -> bool:
+    """Whether the exercise's function can be in the engine together with those of others."""
+    return exercise.place != "none" and exercise.slug not in ALONE
+
+
+@contextmanager
+def install_all(functions: Sequence[tuple[Swappable, Any]]) -> Iterator[None]:
+    """Run the engine with each exercise's function. An adapter drives every LLM that is made meanwhile.
+
+    Raises LookupError when an exercise has no place in the engine.
+    """
+    adapters = [(exercise, function) for exercise, function in functions if exercise.place == "adapter"]
+    make = LLM.__init__
+    with ExitStack() as stack:
+
+        def init(llm: LLM, *args: Any, **kwargs: Any) -> None:
+            make(llm, *args, **kwargs)
+            for exercise, function in adapters:
+                stack.enter_context(install(llm, exercise, {_name(exercise): function}))
+
+        for exercise, function in functions:
+            if exercise.place != "adapter":
+                stack.enter_context(install(None, exercise, {_name(exercise): function}))
+        stack.enter_context(replaced(LLM, "__init__", init))
+        yield
+
+
+def _name(exercise: Swappable) -> str:
+    return exercise.target.rpartition(":")[2].rpartition(".")[2]
