@@ -414,6 +414,43 @@ def schedule_next_batch(self):
         return None
     return Batch([by_uid[uid] for uid in uids], "decode")
 """,
+    "191 request by request": """
+def fairness_clocks(events):
+    out = {}
+    for name in dict.fromkeys(e["id"] for e in events):
+        mine = [e for e in events if e["id"] == name and type(e["id"]) is type(name)]
+        runs = [e for e in mine if e["kind"] == "run"]
+        ran = [p for e in runs for p in range(e["start"], e["start"] + e["tokens"])]
+        pauses = [after["round"] - e["round"] for e, after in zip(mine, mine[1:]) if e["kind"] == "preempt"]
+        out[name] = dict(
+            paused=sum(pauses), emitted=[e["kind"] for e in mine].count("emit"), executed=len(ran),
+            valid=len(set(ran)), recomputed=len(ran) - len(set(ran)),
+            first_wait=runs[0]["round"] - mine[0]["round"] if runs else None)
+    return out
+""",
+    "191 with counters": """
+from collections import Counter, defaultdict
+def fairness_clocks(events):
+    ran, log = defaultdict(Counter), defaultdict(list)
+    for e in events:
+        log[e["id"]].append((e["kind"], e["round"]))
+        if e["kind"] == "run":
+            ran[e["id"]].update(e["start"] + i for i in range(e["tokens"]))
+    clocks = {}
+    for name, seen in log.items():
+        first = [r for kind, r in seen if kind == "run"][:1]
+        paused, since = 0, None
+        for kind, r in seen:
+            if kind == "preempt":
+                since = r
+            elif kind == "run" and since is not None:
+                paused, since = paused + r - since, None
+        total = sum(ran[name].values())
+        clocks[name] = {"executed": total, "valid": len(ran[name]), "recomputed": total - len(ran[name]),
+                        "emitted": sum(kind == "emit" for kind, _ in seen),
+                        "first_wait": first[0] - seen[0][1] if first else None, "paused": paused}
+    return clocks
+""",
     "192 with the row always remapped": """
 def cache_req(self, req, *, finished):
     row, old, end = self.page_table[req.table_idx], req.cache_handle, req.cached_len
@@ -865,6 +902,49 @@ def paged_attention(q, k_cache, v_cache, page_table, cu_seqlens_q, cache_seqlens
         attended = torch.einsum("gknm,mkd->ngkd", weights, v_cache[where].float())
         out[start:end] = attended.flatten(1, 2).to(q.dtype)
     return out
+""",
+    "191 b": """
+def fairness_clocks(events):
+    out, arrived, away = {}, {}, {}
+    for e in events:
+        if e["kind"] == "arrive":
+            arrived[e["id"]] = e["round"]
+            out[e["id"]] = {"executed": 0, "valid": 0, "recomputed": 0, "emitted": 0, "first_wait": None,
+                            "paused": 0}
+        mine = out[e["id"]]
+        if e["kind"] == "run":
+            if mine["first_wait"] is None:
+                mine["first_wait"] = e["round"] - arrived[e["id"]]
+            mine["executed"] = mine["valid"] = mine["valid"] + e["tokens"]
+            if e["id"] in away:
+                mine["paused"] += e["round"] - away.pop(e["id"])
+        if e["kind"] == "preempt":
+            away[e["id"]] = e["round"]
+        mine["emitted"] += e["kind"] == "emit"
+    return out
+""",
+    "191 c": """
+def fairness_clocks(events):
+    out = {}
+    for e in events:
+        if e["kind"] == "arrive":
+            out[e["id"]] = [e["round"], None, [], 0, None, 0]
+        mine = out[e["id"]]
+        if e["kind"] == "run":
+            mine[2] += range(e["start"], e["start"] + e["tokens"])
+            if mine[1] is None:
+                mine[1] = e["round"] - mine[0]
+            if mine[4] is not None:
+                mine[5] += e["round"] - mine[4]
+        elif e["kind"] == "preempt":
+            mine[4] = e["round"]
+        elif e["kind"] == "emit":
+            mine[3] += 1
+    return {
+        name: {"executed": len(ran), "valid": len(set(ran)), "recomputed": len(ran) - len(set(ran)),
+               "emitted": emitted, "first_wait": wait, "paused": paused}
+        for name, (_, wait, ran, emitted, _, paused) in out.items()
+    }
 """,
     "189 a": """
 from minisgl.core import Batch
