@@ -47,7 +47,7 @@ def overlap_world(case: dict[str, Any], name: str, target: Any, io: Any) -> None
     class Table(TableManager):
         def free(self, slot):
             log.append(["row", slot, slot not in self._free_slots])
-            if slot not in self._free_slots:
+            if type(slot) is int and slot not in self._free_slots:
                 self._free_slots.append(slot)
 
     class Cache:

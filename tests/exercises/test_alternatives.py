@@ -658,6 +658,21 @@ def _process_last_data(self, last_data):
                     self.cache_manager.cache_req(req, finished=False)
         self.send_result(messages)
 """,
+    "206 with a method chosen first": """
+def _free_req_resources(self, req):
+    give_back = self.deferred_slots.append if self.in_flight else self.table_manager.free
+    self.cache_manager.cache_req(req, finished=True)
+    give_back(req.table_idx)
+""",
+    "207 manager by manager, freed first": """
+def _abort_req(self, uid):
+    for manager in (self.prefill_manager, self.decode_manager):
+        req = manager.abort_req(uid)
+        if req:
+            self._free_req_resources(req)
+            self.finished_reqs |= {req}
+            return
+""",
     "204 with helpers, and two ways out": """
 def overlap_loop(self, last_data):
     busy = last_data is not None or self.decode_manager.runnable or self.prefill_manager.runnable
@@ -1147,6 +1162,19 @@ def _process_last_data(self, last_data):
             elif batch.is_prefill and i >= batch.num_decodes:
                 self.cache_manager.cache_req(req, finished=False)
     self.send_result(reply)
+""",
+    "206 a": """
+def _free_req_resources(self, req):
+    self.cache_manager.cache_req(req, finished=True)
+    self.table_manager.free(slot=req.table_idx)
+""",
+    "207 c": """
+def _abort_req(self, uid):
+    req = self.prefill_manager.abort_req(uid)
+    if req is None:
+        req = self.decode_manager.abort_req(uid)
+    if req is not None:
+        self.finished_reqs.add(req)
 """,
     "204 a": """
 def overlap_loop(self, last_data):

@@ -62,6 +62,9 @@ UNSEEN = {
     "add_one_req": "a",
     # as many decode as the budget had tokens for their prompts; waiting prompts are told up to its end
     "plan_mixed": "cf",
+    "abort_in_flight": "",
+    # nobody takes a row between the two calls
+    "slot_reuse": "d",
     # generate takes nothing more for an ended request, whose tokens nobody reads; f just keeps them for ever
     "overlap_finish": "bcf",
     # a call of generate brings all its messages at once, and a CPU has no streams

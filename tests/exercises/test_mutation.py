@@ -110,6 +110,8 @@ EQUIVALENT = {
         # in an annotation
         "torch -> ",
     },
+    # of what goes into the trace
+    "slot_reuse": {"req -> ", "True -> False"},
     "overlap_finish": {
         # in annotations
         "DetokenizeMsg -> ",
