@@ -96,8 +96,8 @@ def _why(found: Difference) -> tuple[str, str, int]:
 
 
 def engine_jobs() -> list[EngineJob]:
-    """Overlapped: the default runs; six prompts that have two rows, and end steps apart, since every second one
-    is computed in chunks.
+    """Overlapped: the default runs; six prompts that have two rows and end steps apart: every second one is
+    computed in chunks.
     """
     on = {"overlap": True}
     long = P(0, 24) + P(4, 3)
