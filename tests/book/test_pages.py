@@ -10,19 +10,24 @@ from pathlib import Path
 import pytest
 
 from tools.book.build import build
+from tools.book.manifest import load_steps
 from tools.book.mdbook import BuildError
 from tools.book.preprocess import page_html
 from tools.book.site import ROOT, read_site
 from tools.book.source import SourceError
+from tools.book.summary import read_summary
 
 CHAPTERS = sorted(path.stem for path in (ROOT / "chapters" / "zh").glob("[0-9][0-9]_*.md"))
-PAGES = ("index.html", *(f"{name}.html" for name in CHAPTERS), "glossary.html")
+MILESTONES = sorted(path.stem for path in (ROOT / "chapters" / "zh").glob("stage[0-9]_*.md"))
+PAGES = ("index.html", *(f"{name}.html" for name in (*CHAPTERS, *MILESTONES)), "glossary.html")
 LANGS = ("zh", "en")
 # What every chapter has, in this order; between these it has sections of its own.
 FRAME = (
     "before", "asks", "idea", "predict", "contract", "files", "code", "run", "official", "tests", "explain",
     "questions", "summary", "mastered", "graded",
 )  # fmt: skip
+# And a page on the milestone that ends a stage.
+MILESTONE = ["built", "run", "mine", "check", "official", "next"]
 # Where a chapter may take facts from: each is linked where it is stated.
 SOURCES = (
     "https://github.com/sgl-project/",
@@ -141,6 +146,21 @@ def test_the_current_chapter_is_marked(book: Path, name: str) -> None:
 def test_a_chapter_has_every_section_in_order(book: Path, name: str) -> None:
     sections = [name for tag, name in Page(book / "zh" / f"{name}.html").headings if tag == "h2"]
     assert [each for each in sections if each in FRAME] == list(FRAME)
+
+
+@pytest.mark.parametrize("name", MILESTONES)
+def test_a_milestone_has_every_section_and_stands_behind_its_stage(book: Path, name: str) -> None:
+    sections = [name for tag, name in Page(book / "zh" / f"{name}.html").headings if tag == "h2"]
+    assert [each for each in sections if each in MILESTONE] == MILESTONE
+    for lang in LANGS:
+        entries = read_summary(ROOT, lang)
+        (here,) = (entry for entry in entries if entry.file == f"{name}.md")
+        assert load_steps(ROOT)[here.after].milestone == f"examples/{name}.py"
+        stage = [entry for entry in entries if entry.part == here.part]
+        assert stage[-1] is here
+        numbers = [entry.chapter for entry in entries if entry.chapter >= 0]
+        assert numbers == sorted(numbers)
+        assert max(entry.chapter for entry in stage) <= here.after
 
 
 @pytest.mark.parametrize("name", CHAPTERS)

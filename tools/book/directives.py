@@ -82,7 +82,7 @@ def _include(page: Page, directive: Directive) -> str:
     relative, symbol = page.code(directive)
     reasons = page.reasons(directive, symbol.code)
     marks = {reason.line: number for number, reason in enumerate(reasons, start=1)}
-    tag, came = status(page.steps, page.chapter, relative)
+    tag, came = status(page.steps, page.state, relative)
     html = part(
         "block",
         page,
@@ -100,9 +100,10 @@ def _include(page: Page, directive: Directive) -> str:
 
 
 def _output(page: Page, directive: Directive) -> str:
-    step = page.steps.get(page.chapter)
+    step = page.steps.get(page.state)
+    program = step.milestone if step and page.chapter < 0 else step.main if step else ""
     text = page.output(directive, directive.argument)
-    return _printed(page, step.main if step else "", text, directive.options.get("fold"))
+    return _printed(page, program, text, directive.options.get("fold"))
 
 
 def _printed(page: Page, name: str, text: str, fold: str | None) -> str:

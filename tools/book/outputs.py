@@ -35,6 +35,10 @@ def current_outputs(root: Path = ROOT) -> dict[str, str]:
         if step and step.main:
             printed[f"ch{chapter:02d}.txt"] = run_example(root / step.main)
         printed |= {f"ch{chapter:02d}.{name}.txt": text for name, text in run_cells(source).items()}
+    for step in load_steps(root).values():
+        name = Path(step.milestone).stem
+        if step.milestone and (root / "chapters" / "zh" / f"{name}.md").is_file():
+            printed[f"{name}.txt"] = run_example(root / step.milestone)
     return printed
 
 

@@ -42,6 +42,11 @@ class Page:
         """The chapter's number; -1 for a page that is no chapter."""
         return int(self.source.head.get("chapter", -1))
 
+    @property
+    def state(self) -> int:
+        """The chapter whose engine the page shows: its own, or the one that a milestone follows."""
+        return int(self.source.head.get("after", self.chapter))
+
     @cached_property
     def versions(self) -> Steps:
         """Each file as each chapter has it."""
@@ -95,7 +100,7 @@ class Page:
             raise directive.error(f"no file {relative}")
         if relative not in self.versions.chapters_of:
             return path
-        version = self.versions.version(relative, self.chapter)
+        version = self.versions.version(relative, self.state)
         if version is None:
             first = self.versions.chapters_of[relative][0]
             raise directive.error(f"{relative} comes in chapter {first} only")
@@ -150,7 +155,7 @@ class Page:
         """The address of a file in the repository, of its lines when they are given; of a file of the engine,
         that of this chapter's version.
         """
-        version = self.versions.version(relative, self.chapter)
+        version = self.versions.version(relative, self.state)
         if version is not None:
             relative = version.relative_to(self.root).as_posix()
         if not self.site.repository:

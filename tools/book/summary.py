@@ -33,6 +33,11 @@ class Entry:
         return int(self.head.get("chapter", -1))
 
     @property
+    def after(self) -> int:
+        """The chapter that a stage's milestone follows; -1 for every other page."""
+        return int(self.head.get("after", -1))
+
+    @property
     def exercises(self) -> list[int]:
         return [int(number) for number in self.head.get("exercises", ())]
 

@@ -52,6 +52,8 @@ class Stage:
     milestone: str
     promise: str
     last: int
+    page: str | None
+    """Of the milestone, in the site; None while it is not written."""
 
 
 @dataclass(frozen=True)
@@ -73,9 +75,18 @@ def stages(root: Path, exercises: Mapping[int, Exercise], lang: str) -> list[Sta
             milestone=t(f"web.mile_{name}", lang),
             promise=t(f"web.mile_{name}_gist", lang),
             last=numbers[-1],
+            page=milestone_page(root, numbers[-1], lang),
         )
         for name, numbers in STAGES.items()
     ]
+
+
+def milestone_page(root: Path, last: int, lang: str) -> str | None:
+    """The book's page on the milestone after chapter `last`."""
+    for path in sorted((root / "chapters" / lang).glob("stage[0-9]_*.md")):
+        if parse(path.read_text(encoding="utf-8"), path).head.get("after") == last:
+            return f"book/{lang}/{path.stem}.html"
+    return None
 
 
 def chapter(root: Path, number: int, exercises: Mapping[int, Exercise], lang: str) -> Chapter:
