@@ -414,6 +414,52 @@ def schedule_next_batch(self):
         return None
     return Batch([by_uid[uid] for uid in uids], "decode")
 """,
+    "190 with a queue of its own": """
+def five_rounds(step, arrivals, num_blocks, token_budget, block_size, rounds=5):
+    queue, records, sampled = [], [], {}
+    for now in range(rounds):
+        for a in arrivals:
+            if a["round"] == now:
+                queue.append(dict(id=a["id"], computed=0, target=a["prompt"], blocks=0, output=a["output"]))
+        plan = step(requests=queue, free_blocks=num_blocks, token_budget=token_budget, block_size=block_size)
+        num_blocks = plan["free_blocks"]
+        rows = {r["id"]: r for r in plan["requests"]}
+        records.append(dict(round=now, free=num_blocks,
+                            scheduled={k: r["scheduled"] for k, r in rows.items()},
+                            computed={k: r["computed"] for k, r in rows.items()},
+                            blocks={k: r["blocks"] for k, r in rows.items()}))
+        queue = []
+        for r in plan["requests"]:
+            if r["scheduled"] and r["computed"] >= r["target"]:
+                sampled[r["id"]] = sampled.get(r["id"], 0) + 1
+                if sampled[r["id"]] < r["output"]:
+                    r["target"] = r["target"] + 1
+                else:
+                    r["finished"] = True
+            queue.append(r)
+    return records
+""",
+    "190 with ends known from the start": """
+def five_rounds(step, arrivals, num_blocks, token_budget, block_size, rounds=5):
+    last = {a["id"]: a["prompt"] + a["output"] - 1 for a in arrivals}
+    live, out = (), []
+    for number in range(rounds):
+        new = filter(lambda a: a["round"] == number, arrivals)
+        live = [*live, *({"id": a["id"], "target": a["prompt"], "computed": 0, "blocks": 0} for a in new)]
+        answer = step(live, num_blocks, token_budget, block_size)
+        num_blocks, got = answer["free_blocks"], answer["requests"]
+        row = {"round": number, "free": num_blocks}
+        for key in "scheduled", "computed", "blocks":
+            row[key] = {r["id"]: r[key] for r in got}
+        out.append(row)
+        live = [
+            {"id": r["id"], "computed": r["computed"], "blocks": r["blocks"],
+             "target": min(last[r["id"]], max(r["target"], r["computed"] + 1)),
+             "finished": r["computed"] == last[r["id"]]}
+            for r in got
+        ]
+    return out
+""",
     "191 request by request": """
 def fairness_clocks(events):
     out = {}
@@ -917,6 +963,42 @@ def paged_attention(q, k_cache, v_cache, page_table, cu_seqlens_q, cache_seqlens
         attended = torch.einsum("gknm,mkd->ngkd", weights, v_cache[where].float())
         out[start:end] = attended.flatten(1, 2).to(q.dtype)
     return out
+""",
+    "190 a": """
+def five_rounds(step, arrivals, num_blocks, token_budget, block_size, rounds=5):
+    live, records, left = [], [], {a["id"]: a["output"] for a in arrivals}
+    for now in range(rounds):
+        came = [a for a in arrivals if a["round"] == now]
+        live += [dict(id=a["id"], computed=0, target=a["prompt"], blocks=0) for a in came]
+        for r in live:
+            r["finished"] = r["computed"] == r["target"] and left[r["id"]] == 0 and "over" in r
+        plan = step(live, num_blocks, token_budget, block_size)
+        live, num_blocks = plan["requests"], plan["free_blocks"]
+        records.append({"round": now, "free": num_blocks} | {
+            key: {r["id"]: r[key] for r in live} for key in ("scheduled", "computed", "blocks")})
+        for r in live:
+            if r["scheduled"] > 0 and r["computed"] == r["target"]:
+                left[r["id"]] -= 1
+                if left[r["id"]]:
+                    r["target"] += 1
+            elif left[r["id"]] == 0:
+                r["over"] = True
+    return records
+""",
+    "190 c": """
+def five_rounds(step, arrivals, num_blocks, token_budget, block_size, rounds=5):
+    live, records, left = [], [], {a["id"]: a["output"] for a in arrivals}
+    for now in range(rounds):
+        came = [a for a in arrivals if a["round"] == now]
+        live = [dict(id=a["id"], computed=0, target=a["prompt"], blocks=0) for a in came] + live
+        plan = step(live, num_blocks, token_budget, block_size)
+        live, num_blocks = plan["requests"], plan["free_blocks"]
+        records.append({"round": now, "free": num_blocks} | {
+            key: {r["id"]: r[key] for r in live} for key in ("scheduled", "computed", "blocks")})
+        for r in [r for r in live if r["computed"] == r["target"]]:
+            left[r["id"]] -= 1
+            r.update(target=r["target"] + 1) if left[r["id"]] else r.update(finished=True)
+    return records
 """,
     "191 b": """
 def fairness_clocks(events):
