@@ -5,7 +5,7 @@ BIN := .venv/bin
 PORT ?= 8000
 
 .DEFAULT_GOAL := run
-.PHONY: setup lab-setup run site test test-slow lint book notebooks lab nbgrader bench model-smol clean
+.PHONY: setup lab-setup run site test test-slow lint book notebooks lab lite nbgrader bench model-smol clean
 
 setup:
 	@$(PYTHON) tools/setup_env.py --torch $(TORCH)
@@ -40,7 +40,11 @@ lab-setup:
 	@$(PYTHON) tools/setup_env.py --torch $(TORCH) --lab
 
 lab: lab-setup
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/jupyter lab --ServerApp.root_dir=chapters
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/jupyter lab --ServerApp.root_dir=chapters --LabApp.news_url=None \
+		--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate
+
+lite: lab-setup
+	@$(BIN)/python -m tools.lite.build
 
 nbgrader: lab-setup
 	@$(BIN)/python -m tools.nbgrader.build

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from judge.i18n import LANGS
-from judge.types import Text
+
+if TYPE_CHECKING:
+    from judge.types import Text
 
 
 class ExerciseError(Exception):

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Literal
 
 from judge.exercise_toml import ExerciseError, Table
 from judge.i18n import LANGS
-from judge.types import Text
 
 if TYPE_CHECKING:
     from judge.hidden_module import Hidden
+    from judge.types import Text
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = Path("chapters/exercises")

@@ -85,7 +85,7 @@ def shape(cell: Any) -> tuple[Any, ...]:
         cell.cell_type,
         cell.metadata.get("tags"),
         None if is_code else headings,
-        sorted(cell.get("attachments", {})),
+        None if is_code else cell.source.count("](data:image/svg+xml;base64,"),
     )
 
 

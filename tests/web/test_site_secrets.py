@@ -15,6 +15,7 @@ from pathlib import Path
 from judge.exercises import ROOT, load_exercises
 from judge.solution import solution_text
 from judge.starter import starter
+from tools.lite.packages import course
 
 LEAST = 4
 LENGTH = 96
@@ -117,5 +118,15 @@ def test_nothing_secret_is_in_the_site(course_site: Path) -> None:
     for name, text in texts(course_site):
         assert "judge/hidden" not in name and "exercise.toml" not in name, name
         if what := found_in(text, wanted):
+            leaks[name] = what
+    assert leaks == {}
+
+
+def test_nothing_secret_is_in_what_jupyterlite_brings(tmp_path: Path) -> None:
+    wanted = secrets()
+    leaks = {}
+    for name, content in course(tmp_path).items():
+        assert "judge/hidden" not in name and "solutions" not in name, name
+        if what := found_in(content.decode("utf-8", "replace"), wanted):
             leaks[name] = what
     assert leaks == {}

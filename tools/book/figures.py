@@ -74,4 +74,6 @@ def stand_alone(figure: Figure, palette: str, figure_css: str) -> str:
     dark = "".join(f"{name}:{value};" for name, _, value in used)
     rules = re.sub(r"/\*.*?\*/|\s*\n\s*", "", figure_css, flags=re.S)
     style = f"svg{{{light}background:var(--paper)}}@media (prefers-color-scheme:dark){{svg{{{dark}}}}}{rules}"
-    return figure.svg.replace(">", f"><style>{style}</style>", 1)
+    # without a size of its own an image is 300 pixels wide
+    size = re.sub(r'viewBox="0 0 (\S+) (\S+)"', r'\g<0> width="\1" height="\2"', figure.svg, count=1)
+    return size.replace(">", f"><style>{style}</style>", 1)

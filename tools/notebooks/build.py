@@ -7,6 +7,7 @@ python -m tools.notebooks.build --check   # status 1 if a committed one is not w
 from __future__ import annotations
 
 import argparse
+import base64
 import re
 import sys
 from dataclasses import replace
@@ -55,9 +56,11 @@ def make(relative: Path, lang: str, site: Site, *, solved: bool, root: Path = RO
     rules = (THEME / "figure.css").read_text(encoding="utf-8")
     for number, cell in enumerate(notebook.cells, start=1):
         cell.id = f"ch{source.head['chapter']:02d}-{number:02d}"
-        for name in re.findall(r"\(attachment:([^)]+)\)", cell.source):
+        # JupyterLab shows no SVG that is attached to a cell, but one in the address
+        for name in re.findall(r"\(figure:([^)]+)\)", cell.source):
             svg = stand_alone(sheet.figures[name], palette, rules)
-            cell.setdefault("attachments", {})[name] = {"image/svg+xml": svg}
+            data = base64.b64encode(svg.encode()).decode()
+            cell.source = cell.source.replace(f"(figure:{name})", f"(data:image/svg+xml;base64,{data})")
     nbformat.validate(notebook)
     return nbformat.writes(notebook, version=4) + "\n"
 

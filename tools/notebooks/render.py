@@ -137,10 +137,10 @@ class Sheet:
 
     def figure(self, directive: Directive) -> str:
         drawn = self.page.figure(directive)
-        self.figures[f"{drawn.name}.svg"] = drawn
+        self.figures[drawn.name] = drawn
         self.page.figures.append(drawn)
         label = self.page.word("figure", chapter=self.page.chapter, n=len(self.page.figures))
-        return f"![{drawn.alt}](attachment:{drawn.name}.svg)\n\n**{label}** {directive.body.strip()}"
+        return f"![{drawn.alt}](figure:{drawn.name})\n\n**{label}** {directive.body.strip()}"
 
     def unfold(self, directive: Directive) -> str:
         body = self._expand(directive.body, directive.body_line).strip()
