@@ -33,6 +33,7 @@ def course(root: Path, text: str, summary: str = "[A](index.md)\n", **files: str
         ("see [x](none.md)", "chapters/zh/index.md:6: no page or file none.html"),
         ("see [x](#none)", "chapters/zh/index.md:6: no section #none"),
         ("\nsee [x](/zh/exercises)", "chapters/zh/index.md:7: a link from the root of a host"),
+        ("see [x](repo:none.md)", "chapters/zh/index.md:6: no file none.md"),
         ("see [x](exercise:999)", "chapters/zh/index.md:6: no exercise 999"),
         ("see [x](site:elsewhere/)", "the site has no ../../zh/elsewhere/"),
         ("see [x](javascript:alert)", "a link of an unknown kind: javascript:alert"),

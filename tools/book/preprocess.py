@@ -28,7 +28,7 @@ from tools.book.translations import is_stale
 PAGE_HEAD = ("title", "lead")
 CHAPTER_HEAD = ("chapter", *PAGE_HEAD, "minutes", "needs", "writes", "exercises")
 _LABEL = re.compile(r"^\((?P<id>[a-z][a-z0-9-]*)\)=$")
-_TO_SITE = re.compile(r"\]\((?:exercise:(?P<id>[^)\s]*)|site:(?P<rest>[^)\s]*))\)")
+_TO_SITE = re.compile(r"\]\((?:exercise:(?P<id>[^)\s]*)|site:(?P<rest>[^)\s]*)|repo:(?P<file>[^)\s]*))\)")
 _H2 = re.compile(r"^## (?P<text>.+) \{#(?P<id>[\w-]+)\}$", re.M)
 
 
@@ -108,10 +108,11 @@ def label_headings(source: Source) -> str:
 
 
 def link_to_site(page: Page, source: Source) -> str:
-    """`[text](exercise:192)` and `[text](site:playground/)` as links out of the book into the site around it.
+    """`[text](exercise:192)` and `[text](site:playground/)` as links out of the book into the site around it,
+    `[text](repo:docs/gpu.md)` as one to the repository.
 
     Raises:
-        SourceError: there is no such exercise.
+        SourceError: there is no such exercise, or no such file.
     """
     lines = source.text.split("\n")
     code = code_lines(source)
@@ -121,10 +122,14 @@ def link_to_site(page: Page, source: Source) -> str:
         for found in _TO_SITE.finditer(line):
             if found["id"] is not None:
                 _known(found["id"], page, source.first_line + number)
+            elif found["file"] is not None and not (page.root / found["file"]).is_file():
+                raise SourceError(source.path, source.first_line + number, f"no file {found['file']}")
 
         def address(found: re.Match[str]) -> str:
             if found["id"] is not None:
                 return f"]({page.runner(int(found['id']))})"
+            if found["file"] is not None:
+                return f"]({page.link(found['file'])})"
             return f"]({UP}{page.lang}/{found['rest']})"
 
         lines[number] = _TO_SITE.sub(address, line)

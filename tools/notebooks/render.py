@@ -22,7 +22,7 @@ from tools.book.source import Directive, Source, code_lines, expand
 
 _PASSED = '    print(sample.__name__, "passed")'
 _LABEL = re.compile(r"^\([a-z][a-z0-9-]*\)=\n", re.M)
-_TO_SITE = re.compile(r"\]\((?:exercise:(?P<id>\d+)|site:[^)\s]*)\)")
+_TO_SITE = re.compile(r"\]\((?:exercise:(?P<id>\d+)|site:[^)\s]*|repo:(?P<file>[^)\s]*))\)")
 
 
 @dataclass
@@ -47,6 +47,8 @@ class Sheet:
         """Links to the site as links to files: a notebook is read in the repository."""
 
         def file(found: re.Match[str]) -> str:
+            if found["file"]:
+                return f"]({self.page.link(found['file'])})"
             if not found["id"]:
                 return "](../../README.md)"
             exercise = find(found["id"], self.page.root)
