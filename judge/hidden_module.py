@@ -13,7 +13,7 @@ from typing import Any
 
 from judge.exercise_toml import ExerciseError
 from judge.exercises import Exercise
-from judge.types import Broken, Case, EngineJob, Group, Mutant
+from judge.types import Broken, Case, EngineJob, Group, Mutant, Planted
 
 _FUTURE = "from __future__ import annotations\n\n"  # the names in the annotations stay outside of the box
 Check = Callable[[Case, list[Any], list[Any]], Broken | None]
@@ -33,6 +33,7 @@ class Hidden:
     drive_source: str
     check: Check
     mutants: tuple[Mutant, ...]
+    planted: tuple[Planted, ...]
     make_trusted: Callable[[Case], object] | None
     make_jobs: Callable[[], list[EngineJob]]
 
@@ -66,6 +67,7 @@ def load_hidden(exercise: Exercise) -> Hidden:
         raise ExerciseError(path, "`MUTANTS`", "uses a letter twice", "Give each mutant its own letter")
     if len({group.name for group in groups}) != len(groups) or not groups:
         raise ExerciseError(path, "`GROUPS`", "is empty or names a group twice", "Name each group once")
+    planted = _planted(module, exercise, groups)
     return Hidden(
         exercise=exercise,
         groups=groups,
@@ -74,6 +76,7 @@ def load_hidden(exercise: Exercise) -> Hidden:
         drive_source=_source([*getattr(module, "DRIVE_USES", ()), drive]),
         check=getattr(module, "check", None) or _same_values(getattr(module, "DEFAULT_RULE", 1)),
         mutants=mutants,
+        planted=planted,
         make_trusted=getattr(module, "trusted", None),
         make_jobs=getattr(module, "engine_jobs", None) or _default_jobs,
     )
@@ -100,6 +103,18 @@ def _get(module: ModuleType, exercise: Exercise, name: str, what: str) -> Any:
         return getattr(module, name)
     except AttributeError:
         raise ExerciseError(exercise.hidden_path, f"`{name}`", "is missing", f"Define {what}") from None
+
+
+def _planted(module: ModuleType, exercise: Exercise, groups: tuple[Group, ...]) -> tuple[Planted, ...]:
+    """What an exercise that asks for tests has planted: each with a group, behind that of the right one."""
+    if exercise.form != "write_the_tests":
+        return ()
+    planted = tuple(_get(module, exercise, "PLANTED", "a list of Planted"))
+    letters = [one.letter for one in planted]
+    if not letters or letters != [group.name for group in groups[1:]]:
+        remedy = "First a group of the right implementation, then one named by each letter of PLANTED"
+        raise ExerciseError(exercise.hidden_path, "`GROUPS`", "do not fit PLANTED", remedy)
+    return planted
 
 
 def _source(functions: list[Callable[..., Any]]) -> str:

@@ -14,7 +14,7 @@ from judge.engine_run import EngineRun, run_engine
 from judge.engine_tier import Tier
 from judge.exercises import Exercise
 from judge.harness.samples import run_samples
-from judge.harness.unit import Paper, UnitResult, empty_groups, run_unit
+from judge.harness.unit import Paper, UnitResult, empty_groups, run_tests, run_unit
 from judge.i18n import both
 from judge.sandbox import Box, Limits, Pool, Stopped, make_bundle
 from judge.source import CannotJudge, parameters, read_source, signature
@@ -61,6 +61,18 @@ class _Submission:
             members=list(self.exercise.members),
             seed=int.from_bytes(self.seed[:4], "big"),
         )
+
+    def fresh(self) -> Box:
+        """Another box with the module in it. Raises Stopped."""
+        box = self.pool.box(make_bundle(self.exercise), self.limits, often=True)
+        try:
+            self.load(box)
+        except Stopped as stopped:
+            box.close()
+            if stopped.verdict is Verdict.CE:  # it did load before: it is another module each time
+                raise Stopped(Verdict.RE, stopped.detail, stopped.usage) from None
+            raise
+        return box
 
 
 def judge_submission(
@@ -121,7 +133,7 @@ def _judge_with_retry(submission: _Submission, *, engine: bool, samples_only: bo
 
 
 def _judge(submission: _Submission, *, engine: bool, samples_only: bool) -> RunResult:
-    exercise = submission.exercise
+    exercise, tell = submission.exercise, lambda n, row: _tell_group(submission, n, row)
     submission.on_event(Event("running", {"groups": [] if samples_only else _titles(exercise)}))
     paper = submission.paper()
     with submission.pool.box(make_bundle(exercise), submission.limits, often=True) as box:
@@ -137,7 +149,11 @@ def _judge(submission: _Submission, *, engine: bool, samples_only: bool) -> RunR
                 return _samples_result(exercise, samples, usage.memory_mb)
         except Stopped as stopped:
             return _stopped(submission, "sample", stopped)
-        unit = run_unit(paper, box, lambda n, row: _tell_group(submission, n, row))
+        unit = None
+        if exercise.form != "write_the_tests":
+            unit = run_unit(paper, box, tell)
+    if unit is None:
+        unit = run_tests(paper, submission.fresh, tell)
     has_engine = exercise.place != "none"
     run = None
     if engine and has_engine and unit.verdict is Verdict.AC:

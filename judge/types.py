@@ -85,6 +85,17 @@ class Mutant(msgspec.Struct, frozen=True):
     en: str
 
 
+class Planted(msgspec.Struct, frozen=True):
+    """A wrong implementation that the tests of a learner meet, and what to tell those who let it live.
+
+    The trusted object serves it to the cases whose ``outside`` is its letter.
+    """
+
+    letter: str
+    zh: str
+    en: str
+
+
 class EngineJob(msgspec.Struct, frozen=True):
     """One run of the engine on T0, the random tiny model: an LLM and its ``generate`` calls, one by one.
 

@@ -27,7 +27,7 @@ def unit_text(unit: UnitResult, limits: Limits) -> tuple[Text, int | None, int |
     if outcome.raised is not None:
         error = _error(outcome.raised.name, outcome.raised.line)
         return both("verdict.re", group=number, error=error), None, outcome.raised.line
-    return _wrong(number, outcome), outcome.rule, None
+    return _wrong(number, outcome), outcome.rule, outcome.answer.line
 
 
 def _wrong(number: int, outcome: Outcome) -> Text:

@@ -20,11 +20,15 @@ from judge.types import Broken, Case, Refused
 
 @dataclass
 class Answer:
-    """What one case left behind: emitted values, decoded; or how it ended early."""
+    """What one case left behind: emitted values, decoded; or how it ended early.
+
+    ``line``: where in the learner's file the tests that a learner has written raised.
+    """
 
     emitted: list[Any] = field(default_factory=list)
     raised: Raised | None = None
     refused: Broken | None = None
+    line: int | None = None
 
 
 class TrustedFault(Exception):

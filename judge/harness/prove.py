@@ -1,7 +1,8 @@
 """Prove that an exercise cannot turn green by mistake, nor red for somebody who is right.
 
 The reference is accepted, the starter is not and fails every group, each mutant fails with its own diagnosis,
-and nothing is skipped: all through the same boxes, cases and words as a submission.
+and nothing is skipped: all through the same boxes, cases and words as a submission. Of an exercise that asks
+for tests, each planted implementation is found by a test of its own.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ def _findings(exercise: Exercise, pool: Pool, engine: bool, seed: bytes | None) 
         yield from _starter_fails(exercise, pool, lang, seed)
     if len(exercise.hidden.mutants) < LEAST_MUTANTS:
         yield f"has {len(exercise.hidden.mutants)} mutants, fewer than {LEAST_MUTANTS}"
+    for one in exercise.hidden.planted:
+        if one.letter not in {mutant.letter for mutant in exercise.hidden.mutants}:
+            yield f"no mutant {one.letter}: the reference without what finds that wrong implementation"
     for mutant in exercise.hidden.mutants:
         yield from _mutant_fails(exercise, pool, mutant, seed)
 
@@ -76,6 +80,10 @@ def _mutant_fails(exercise: Exercise, pool: Pool, mutant: Mutant, seed: bytes | 
     elif result.diagnosis is None or result.diagnosis.letter != mutant.letter:
         found = result.diagnosis.letter if result.diagnosis else "none"
         yield f"mutant {mutant.letter} gets the diagnosis of another one: {found}"
+    if mutant.letter in {one.letter for one in exercise.hidden.planted}:
+        alive = [group.name for group in result.groups if group.verdict is not Verdict.AC]
+        if alive != [mutant.letter]:
+            yield f"mutant {mutant.letter} lets {alive} live, not just the wrong one that it is named after"
 
 
 def _said(result: RunResult) -> str:

@@ -1,9 +1,10 @@
-"""The unit part: the hidden cases, one after the other, in one box."""
+"""The unit part: the hidden cases, one after the other, in one box; or each in a box of its own."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +14,7 @@ from judge.harness.diagnosis import diagnose
 from judge.harness.local import Answer, Collaborator, expected_answer, load_reference, with_report
 from judge.harness.outcome import Outcome, judge_case
 from judge.hidden_module import Hidden
+from judge.i18n import both
 from judge.sandbox import Box, Raised, Stopped, Usage
 from judge.sandbox.protocol import packed
 from judge.types import Case, Diagnosis, Group, GroupResult, Refused, TimeRow, Verdict, worst
@@ -56,12 +58,12 @@ class Paper:
 
     def __init__(self, hidden: Hidden, seed: str) -> None:
         self.hidden = hidden
-        self._seed = seed
+        self.seed = seed
 
     @cached_property
     def cases(self) -> list[Case]:
         """In the order of the groups."""
-        return self.hidden.cases(self._seed)
+        return self.hidden.cases(self.seed)
 
     @cached_property
     def bodies(self) -> list[msgspec.Raw]:
@@ -112,21 +114,60 @@ def run_unit(paper: Paper, box: Box, on_group: OnGroup) -> UnitResult:
     return result
 
 
+def run_tests(paper: Paper, fresh: Callable[[], Box], on_group: OnGroup) -> UnitResult:
+    """Judge tests that a learner has written: in random order each implementation meets them in a fresh box.
+
+    So they cannot compare one implementation with another, nor count how many have come. A wrong one counts
+    as found only where the right one is spared. ``fresh`` gives a box with the submission loaded. A limit
+    ends the run. Raises Stopped for verdict SE, TrustedFault for our faults.
+    """
+    hidden, cases = paper.hidden, paper.cases
+    result = UnitResult(empty_groups(hidden, cases))
+    rows = {row.name: row for row in result.groups}
+    left = {name: row.total for name, row in rows.items()}
+    order = list(range(len(cases)))
+    random.Random(f"order of {paper.seed}").shuffle(order)
+    met: dict[int, tuple[Outcome, list[Any]]] = {}
+    for number in order:
+        case, row = cases[number], rows[cases[number].group]
+        try:
+            with fresh() as box:
+                _begin(hidden, box, paper.bodies[number])
+                answer, seconds = _end(hidden, box, case)
+                result.usage = box.finish()
+        except Stopped as stopped:
+            if stopped.verdict is Verdict.SE:
+                raise
+            result.stopped, result.usage = stopped, stopped.usage
+            row.verdict = worst(row.verdict or Verdict.AC, stopped.verdict)
+            left[row.name] = 0
+            break
+        _judge(hidden, case, paper.due[number], answer, seconds, row, result)
+        left[row.name] -= 1
+        met[number] = _with_line(result.outcomes[-1]), result.expected[-1]
+    in_order = [met[number] for number in sorted(met)]
+    result.outcomes, result.expected = [one for one, _ in in_order], [due for _, due in in_order]
+    spared = not left[result.groups[0].name] and result.groups[0].verdict is Verdict.AC
+    for number, row in enumerate(result.groups):
+        if left[row.name]:
+            row.verdict = None
+        elif row.verdict is Verdict.AC and not spared:
+            row.verdict, row.passed = Verdict.WA, 0
+        row.score = float(row.verdict is Verdict.AC)
+        if row.verdict is not None:
+            on_group(number, row)
+    if result.verdict in (Verdict.WA, Verdict.RE):
+        result.diagnosis = diagnose(hidden, result.outcomes, result.expected)
+    return result
+
+
 def _answers(paper: Paper, box: Box) -> Iterator[tuple[Case, tuple[list[Any], float], Answer, float]]:
     """Case, what is due, the box's answer and its CPU seconds. Each case is judged beside the next one."""
     hidden = paper.hidden
     following = iter(paper.bodies)
     _begin(hidden, box, next(following, None))
     for case, due in zip(paper.cases, paper.due, strict=True):
-        trusted = hidden.trusted(case)
-        try:
-            given = box.end_case(Collaborator(trusted))
-        except Refused as refusal:
-            answer, seconds = Answer(refused=refusal.broken), 0.0
-        else:
-            seconds = given.seconds
-            raised = given.raised or _unwritten(given.notes)
-            answer = Answer(raised=raised) if raised else Answer(with_report(trusted, given.emitted))
+        answer, seconds = _end(hidden, box, case)
         _begin(hidden, box, next(following, None))
         yield case, due, answer, seconds
 
@@ -134,6 +175,28 @@ def _answers(paper: Paper, box: Box) -> Iterator[tuple[Case, tuple[list[Any], fl
 def _begin(hidden: Hidden, box: Box, body: msgspec.Raw | None) -> None:
     if body is not None:
         box.begin_case(hidden.drive_source, body)
+
+
+def _end(hidden: Hidden, box: Box, case: Case) -> tuple[Answer, float]:
+    """The box's answer to the case that it has begun, and its CPU seconds."""
+    trusted = hidden.trusted(case)
+    try:
+        given = box.end_case(Collaborator(trusted))
+    except Refused as refusal:
+        return Answer(refused=refusal.broken), 0.0
+    raised = given.raised or _unwritten(given.notes)
+    if raised:
+        return Answer(raised=raised), given.seconds
+    line = given.notes[-1].line if given.notes and hidden.planted else None
+    return Answer(with_report(trusted, given.emitted), line=line), given.seconds
+
+
+def _with_line(outcome: Outcome) -> Outcome:
+    """The same; where tests were wrong to raise, its words say in which line."""
+    if outcome.verdict is not Verdict.WA or outcome.text is None or outcome.answer.line is None:
+        return outcome
+    more = both("verdict.raised_there", line=outcome.answer.line)
+    return replace(outcome, text={lang: f"{text}{more[lang]}" for lang, text in outcome.text.items()})
 
 
 def _unwritten(notes: list[Raised]) -> Raised | None:

@@ -61,7 +61,8 @@ def test_strange_values_never_break_the_checker(exercise: Exercise) -> None:
     rng = random.Random(7)
     hidden, reference = exercise.hidden, load_reference(exercise)
     makes_report = hasattr(hidden.trusted(hidden.cases("strange")[0]), "report")
-    for case in rng.sample(hidden.cases("strange"), 12):
+    cases = hidden.cases("strange")
+    for case in rng.sample(cases, min(len(cases), 12)):
         due = expected_answer(hidden, reference, case)[0]
         emitted, report = (due[:-1], due[-1:]) if makes_report else (due, [])
         assert hidden.check(case, due, copy.deepcopy(due)) is None
