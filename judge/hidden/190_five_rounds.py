@@ -20,7 +20,6 @@ GROUPS = [
     Group("mixed", "任意的组合", "any mixture"),
 ]
 _MOST_CALLS = 40  # no case asks for more than 12
-_KEPT = (int, str, bool, type(None))
 
 # --- Cases ------------------------------------------------------------------------------------
 
@@ -85,7 +84,7 @@ class Steps:
         if not all(isinstance(one.get("id"), str) and all(key in one for key in keys) for one in requests):
             en = "A request given to `step` lacks one of its keys, or its id is not a string."
             refuse(2, "交给 `step` 的请求缺少键，或者 `id` 不是字符串。", en)
-        plain = [{k: v for k, v in one.items() if type(v) in _KEPT} for one in requests]
+        plain = [{key: value for key, value in one.items() if _is_plain(value)} for one in requests]
         told = [[*(one.get(key) for key in keys), bool(one.get("finished"))] for one in plain]
         self._given.append([told, free_blocks, token_budget, block_size])
         try:
@@ -97,6 +96,13 @@ class Steps:
     def report(self) -> list[list[Any]]:
         """Every call: requests as [id, computed, target, blocks, finished], both budgets, the block size."""
         return self._given
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a learner's own field of a request can come back from `step`."""
+    if isinstance(value, list | dict):
+        return all(map(_is_plain, value.values() if isinstance(value, dict) else value))
+    return value is None or isinstance(value, bool | int | float | str)
 
 
 trusted = Steps
