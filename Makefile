@@ -40,8 +40,7 @@ lab-setup:
 	@$(PYTHON) tools/setup_env.py --torch $(TORCH) --lab
 
 lab: lab-setup
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/jupyter lab --ServerApp.root_dir=chapters --LabApp.news_url=None \
-		--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/jupyter lab --ServerApp.root_dir=chapters
 
 lite: lab-setup
 	@$(BIN)/python -m tools.lite.build

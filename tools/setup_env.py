@@ -20,6 +20,8 @@ VENV = ROOT / ".venv"
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 STAMP = VENV / ".setup"
 LAB_STAMP = VENV / ".setup-lab"
+NOT_IN_LAB = ("@jupyterlab/apputils-extension:announcements", "@jupyterlite/pyodide-kernel-extension")
+"""What asks to fetch news from another host, and what is only for `make lite`."""
 INPUTS = ("pyproject.toml", "constraints.txt", "tools/setup_env.py")
 
 
@@ -69,6 +71,9 @@ def lab_packages(mark: str, torch: str) -> None:
         return
     print("setup: installing JupyterLab and nbgrader (once, about 50 packages)", flush=True)
     pip("install", "--quiet", "--constraint", str(constraints(torch)), "--editable", ".[dev,lab]")
+    for extension in NOT_IN_LAB:
+        command = [str(PYTHON.parent / "jupyter"), "labextension", "disable", "--level=sys_prefix", extension]
+        subprocess.run(command, cwd=ROOT, check=False, capture_output=True)
     LAB_STAMP.write_text(mark)
 
 

@@ -1,7 +1,7 @@
-"""`%%judge 192`: the cell's source is the submission.
+"""`%%judge 192` and `%%exercise 192`: the cell's source is the submission.
 
-The cell is judged in the sandbox first. Then, unless it could not be judged or did not end, it also runs in
-the notebook, so that the next cells can call the function.
+The cell is judged in the sandbox first, at once or when a button of the panel is pressed. Then, unless it
+could not be judged or did not end, it also runs in the notebook, where the next cells can call the function.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from IPython.core.magic import Magics, cell_magic, magics_class, needs_local_sco
 from IPython.display import display
 
 from judge.cli.language import from_locale
-from judge.exercises import find, load_exercises
+from judge.exercises import Exercise, find, load_exercises
 from judge.i18n import LANGS, t
 from judge.notebook.points import remember
 from judge.notebook.view import Outcome
@@ -67,30 +67,65 @@ class JudgeMagic(Magics):
     @cell_magic
     def judge(self, line: str, cell: str, local_ns: dict[str, object] | None = None) -> RunResult | None:
         """Judge the cell; `_` then holds the result (`.verdict`, `.score`, `.to_json()`)."""
-        from judge.run import judge_submission
-
-        try:
-            name, options, lang = parse_line(line)
-        except ValueError as error:
-            print(error)
+        asked = _asked(line)
+        if asked is None:
             return None
-        try:
-            exercise = find(name)
-        except KeyError:
-            numbers = ", ".join(str(number) for number in load_exercises())
-            print(t("cli.no_such_exercise", lang, name=name[:80], numbers=numbers))
-            return None
-        result = judge_submission(
-            exercise,
-            cell.encode(),
-            pool=shared_pool(),
-            engine="--no-engine" not in options,
-            samples_only="--samples" in options,
-            filename=f"{exercise.key}.py",
-        )
-        if "--samples" not in options:
-            remember(result)
+        exercise, options, lang = asked
+        result = _judged(exercise, cell, engine="--no-engine" not in options, samples="--samples" in options)
         display(Outcome(exercise, result, lang))
+        self._define(cell, result)
+        return None
+
+    @needs_local_scope
+    @cell_magic
+    def exercise(self, line: str, cell: str, local_ns: dict[str, object] | None = None) -> None:
+        """Show the panel for the cell."""
+        from judge.notebook.panel import Panel
+
+        asked = _asked(line)
+        if asked is None:
+            return
+        exercise, options, lang = asked
+
+        def judge(exercise: Exercise, source: str, samples_only: bool) -> RunResult:
+            engine = "--no-engine" not in options
+            result = _judged(exercise, source, engine=engine, samples=samples_only)
+            self._define(source, result)
+            return result
+
+        display(Panel(exercise, cell, lang, judge))
+
+    def _define(self, cell: str, result: RunResult) -> None:
         if result.verdict not in DOES_NOT_END and self.shell is not None:
             self.shell.run_cell(cell)
+
+
+def _asked(line: str) -> tuple[Exercise, set[str], str] | None:
+    """What the magic's line asks for; None after a word about what is wrong with it."""
+    try:
+        name, options, lang = parse_line(line)
+    except ValueError as error:
+        print(error)
         return None
+    try:
+        return find(name), options, lang
+    except KeyError:
+        numbers = ", ".join(str(number) for number in load_exercises())
+        print(t("cli.no_such_exercise", lang, name=name[:80], numbers=numbers))
+        return None
+
+
+def _judged(exercise: Exercise, cell: str, *, engine: bool, samples: bool) -> RunResult:
+    from judge.run import judge_submission
+
+    result = judge_submission(
+        exercise,
+        cell.encode(),
+        pool=shared_pool(),
+        engine=engine,
+        samples_only=samples,
+        filename=f"{exercise.key}.py",
+    )
+    if not samples:
+        remember(result)
+    return result

@@ -83,8 +83,8 @@ def wheels(kernel: Path, animations: Path) -> list[Wheel]:
 def course(animations: Path) -> Files:
     """The engine and all that the notebooks use. Nothing of judge/hidden, nor a solution."""
     files = site_files()
-    for package in ("notebook_in_tab", "transformers"):
-        files |= _tree(ROOT / "web" / "lite_kernel", package)
+    files |= _tree(ROOT / "web" / "lite_kernel", "notebook_in_tab")
+    files |= _tree(ROOT / "web" / "lite_kernel" / "absent", "transformers")
     for name in _OF_THE_JUDGE:
         files[f"judge/{name}"] = (ROOT / "judge" / name).read_bytes()
     files["judge/cli/__init__.py"] = b""

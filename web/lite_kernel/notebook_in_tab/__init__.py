@@ -110,6 +110,14 @@ class JudgeMagic(Magics):
     @cell_magic
     def judge(self, line: str, cell: str) -> None:
         """Run the public samples on the cell's function, then the cell itself."""
+        self._samples(line, cell)
+
+    @cell_magic
+    def exercise(self, line: str, cell: str) -> None:
+        """The same: of the panel's buttons a browser could serve the samples alone."""
+        self._samples(line, cell)
+
+    def _samples(self, line: str, cell: str) -> None:
         try:
             name, lang = parse_line(line)
         except ValueError as error:
