@@ -54,7 +54,6 @@ EQUIVALENT = {
         # one block of queries holds all of them, unless prompts are very long
         "_blocks(n, len(q) * keys) -> ",
         "keys -> n",
-        "1 -> 2",
         # a wider row than the longest is masked
         *(f"lengths -> {name}" for name in ("cache_seqlens", "k_cache", "page_table", "v_cache")),
         ":int(lengths.max()) -> :",

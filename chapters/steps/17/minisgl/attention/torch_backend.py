@@ -25,6 +25,11 @@ def _blocks(queries: int, entries: int) -> Iterator[slice]:
     return (slice(start, start + size) for start in range(0, queries, size))
 
 
+def _joined(blocks: list[torch.Tensor]) -> torch.Tensor:
+    """What `_blocks` has cut, [R, queries, ...]; as a rule there is one, and nothing to copy."""
+    return blocks[0] if len(blocks) == 1 else torch.cat(blocks, dim=1)
+
+
 def paged_attention(
     q: torch.Tensor,
     k_cache: torch.Tensor,
@@ -66,7 +71,7 @@ def paged_attention(
                 q[:, block].transpose(1, 2), k, v, attn_mask=mask, scale=scale, enable_gqa=True
             )
             out.append(attended.transpose(1, 2))
-        return torch.cat(out, dim=1)
+        return _joined(out)
 
     if len(q) == len(page_table):  # one query each, as in every decode batch
         return attend(q.unsqueeze(1), page_table, cache_seqlens).flatten(0, 1)
