@@ -123,14 +123,16 @@ def secret_lines(number: str) -> list[str]:
     known = "\n".join(
         [starter(exercise, "zh"), exercise.samples, *(ast.get_docstring(n) or "" for n in documented)]
     )
-    return [line for line in lines if len(line) > 40 and not line.startswith("#") and line not in known]
+    public = ("#", "from ", "import ")
+    return [line for line in lines if len(line) > 40 and not line.startswith(public) and line not in known]
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_the_public_samples_are_in_the_notebook_whole(chapter: str) -> None:
     text = "\n".join(cell.source for cell in notebook(chapter, "zh", solved=False).cells)
     for number in graded(chapter):
-        assert secret_lines(number)
+        # a bug may be mended by a short line
+        assert secret_lines(number) or find(number).form == "find_the_bug"
         assert find(number).samples.strip() in text
 
 
