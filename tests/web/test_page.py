@@ -213,7 +213,7 @@ def test_a_page_does_not_scroll_sideways(scripted_site: Any, visit: Any, path: s
     if "exercises" in path:
         learner.submit("wrong")
         learner.verdict()
-    for width in (320, 360, 390, 700, 820, 1024, 1280, 1440):
+    for width in (320, 360, 390, 700, 768, 820, 1024, 1280, 1440):
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate("document.documentElement.scrollWidth") <= width
     learner.clean()
