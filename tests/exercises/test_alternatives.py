@@ -647,6 +647,53 @@ def _add_one_req(self, pending_req, cache_handle, table_idx, cached_len):
     return cls(pending_req.input_ids[:end], table_idx, cached_len, pending_req.output_len, pending_req.uid,
                pending_req.sampling_params, cache_handle)
 """,
+    "202 by recursion, with slices": """
+import math
+def retract_to_fit(running, free_pages, page_size, watermark):
+    def pages(n):
+        return math.ceil(n / page_size)
+    need = 0
+    for r in running:
+        need += pages(r["device_len"]) - pages(r["cached_len"])
+    keep = watermark * (len(running) > 1)
+    if not need or need + keep <= free_pages:
+        return []
+    if len(running) < 2:
+        raise RuntimeError("no")
+    *rest, last = running
+    entry = dict(uid=last["uid"], input_ids=[*last["prompt"], *last["output"]],
+                 max_tokens=last["max_tokens"] - len(last["output"]))
+    free_pages += last["pages"] - last["shared_pages"]
+    return [entry] + retract_to_fit(rest, free_pages, page_size, watermark)
+""",
+    "202 with an index from behind": """
+def retract_to_fit(running, free_pages, page_size, watermark):
+    needs = [(r["device_len"] + page_size - 1) // page_size - (r["cached_len"] + page_size - 1) // page_size
+             for r in running]
+    n = len(running)
+    while sum(needs[:n]) > max(free_pages - watermark * (n > 1), 0):
+        if n == 1:
+            raise RuntimeError
+        n -= 1
+        free_pages += running[n]["pages"] - running[n]["shared_pages"]
+    return [{"uid": r["uid"], "input_ids": r["prompt"] + r["output"],
+             "max_tokens": r["max_tokens"] - len(r["output"])} for r in reversed(running[n:])]
+""",
+    "203 with one sort": """
+def lpm_order(pending, matched, waited, bound):
+    place = {uid: i for i, uid in enumerate(pending)}
+    def key(uid):
+        return (0, 0, place[uid]) if waited[uid] >= bound else (1, -matched[uid], place[uid])
+    return sorted(pending, key=key)
+""",
+    "203 with reverse, which is stable": """
+def lpm_order(pending, matched, waited, bound):
+    late = list(filter(lambda u: waited[u] >= bound, pending))
+    rest = [u for u in pending if u not in set(late)]
+    rest.sort(key=matched.get, reverse=True)
+    late.extend(rest)
+    return late
+""",
     "201 with running sums": """
 from itertools import accumulate
 def plan_mixed(decode_uids, prefill, token_budget):
@@ -1192,6 +1239,30 @@ def _add_one_req(self, pending_req, cache_handle, table_idx, cached_len):
     cls = Req if end == pending_req.input_len else ChunkedReq
     return cls(pending_req.input_ids[:end], table_idx, cached_len, pending_req.output_len, pending_req.uid,
                pending_req.sampling_params, cache_handle)
+""",
+    "202 b": """
+def retract_to_fit(running, free_pages, page_size, watermark):
+    def need(rs):
+        return sum(-(-r["device_len"] // page_size) + (-r["cached_len"] // page_size) for r in rs)
+    rs, out = running[:], []
+    while need(rs) and need(rs) > free_pages - (len(rs) > 1) * watermark:
+        if len(rs) < 2:
+            raise RuntimeError
+        r = rs.pop()
+        free_pages += -(-r["cached_len"] // page_size)
+        out += [{"uid": r["uid"], "input_ids": r["prompt"] + r["output"],
+                 "max_tokens": r["max_tokens"] - len(r["output"])}]
+    return out
+""",
+    "203 b": """
+def lpm_order(pending, matched, waited, bound):
+    return sorted(pending, key=lambda uid: (waited[uid] < bound, -matched[uid], pending.index(uid)))
+""",
+    "203 c": """
+def lpm_order(pending, matched, waited, bound):
+    late = [uid for uid in pending if not waited[uid] < bound]
+    pairs = [(-matched[uid], uid) for uid in pending if waited[uid] < bound]
+    return late + [uid for _, uid in sorted(pairs)]
 """,
     "201 b": """
 def plan_mixed(decode_uids, prefill, token_budget):

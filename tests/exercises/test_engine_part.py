@@ -62,6 +62,10 @@ UNSEEN = {
     "add_one_req": "a",
     # as many decode as the budget had tokens for their prompts; waiting prompts are told up to its end
     "plan_mixed": "cf",
+    # it is asked only where somebody needs a page
+    "retract_to_fit": "f",
+    # requests come in ascending uid, all of a call at once
+    "lpm_order": "cg",
     "abort_in_flight": "",
     # nobody takes a row between the two calls
     "slot_reuse": "d",

@@ -98,6 +98,8 @@ EQUIVALENT = {
     "radix_split": {"edge_tokens -> query_tokens"},
     # each decode has one entry; a prompt that is cut is the last, whatever is left of the budget then
     "plan_mixed": {"plan -> decode_uids", "tokens -> remain"},
+    # nobody has gone yet
+    "retract_to_fit": {"kept -> running"},
     # in the annotation
     "overlap_loop": {"ForwardData -> "},
     "evict": {
