@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, HTTPException, Request
-from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse
+from fastapi.responses import HTMLResponse, RedirectResponse
 from starlette.responses import Response
-from starlette.staticfiles import NotModifiedResponse
 
 from judge.i18n import LANGS, t
 from judge.service.api import Service, service_of
+from judge.service.compressed import file_response
 from judge.service.language import preferred
 
 Here = Annotated[Service, Depends(service_of)]
@@ -60,10 +60,7 @@ def _serve(site: Path, path: str, request: Request) -> Response:
     found = site_file(site, path)
     if found is None:
         raise HTTPException(404)
-    answer = FileResponse(found, stat_result=found.stat())
-    if request.headers.get("if-none-match") == answer.headers["etag"]:
-        return NotModifiedResponse(answer.headers)
-    return answer
+    return file_response(found, request.headers)
 
 
 def site_file(site: Path, path: str) -> Path | None:
