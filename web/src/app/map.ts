@@ -3,7 +3,8 @@
 import type { ExerciseSpec } from "../runner/types";
 import { chrome } from "./chrome";
 import { byId, day, h, icon, rich, say } from "./dom";
-import { hasRunner, runner, stateWords, whyNot } from "./runner";
+import { sayState } from "./loading";
+import { hasRunner, runner, whyNot } from "./runner";
 import { at, site } from "./site-data";
 import { nextOf, showStanding, stateOf, type Standings } from "./standing";
 import { openStore, type Store } from "./store/database";
@@ -135,10 +136,7 @@ async function run(store: Store, known: Standings, button: HTMLButtonElement): P
     const out = h("span", {});
     byId("now-text").replaceChildren(h("span", { class: "pr" }, prompt), out);
     const stop = python.listen({
-      onState: (state) => {
-        const words = stateWords(state, t("run_running"));
-        if (words !== null) say(facts, words);
-      },
+      onState: (state) => sayState(facts, state, t("run_running")),
       onToken: ({ text }) => out.append(text),
     });
     const own = await mine(known).catch(() => null);

@@ -10,7 +10,8 @@ import { Editor } from "./editor/editor";
 import { lintBy } from "./editor/lint";
 import { fromAddress, MOST_ADDRESS, toAddress, TooLong } from "./lib/share";
 import { halfCharacter } from "./lib/text";
-import { hasRunner, runner, stateWords, whyNot } from "./runner";
+import { sayState } from "./loading";
+import { hasRunner, runner, whyNot } from "./runner";
 import { showStanding } from "./standing";
 import { openStore, type Store } from "./store/database";
 import { DraftKeeper } from "./store/draft";
@@ -185,10 +186,7 @@ class Playground {
       if (!python) return;
       this.python = python;
       const quiet = python.listen({
-        onState: (state) => {
-          const words = stateWords(state, t("run_running_code"));
-          if (words !== null) say(this.status, words);
-        },
+        onState: (state) => sayState(this.status, state, t("run_running_code")),
       });
       await work(python).finally(quiet);
     } catch (error) {

@@ -22,6 +22,7 @@ export interface DeskParts {
   samples: HTMLElement;
   samplesCount: HTMLElement;
   samplesBox: HTMLElement;
+  samplesHeard: HTMLElement;
   verdict: HTMLElement;
 }
 
@@ -58,14 +59,16 @@ export function layout(exercise: ExerciseData, prefix: string): DeskParts {
   );
   const samplesCount = h("span", { class: "small num", id: id("samples-count") });
   const samplesBox = h("div", { id: id("samples") });
+  const samplesHeard = h("p", { class: "vh", role: "status" });
   const source = plainCode(t("samples_source"), exercise.samples);
   const samples = h(
     "section",
     { class: "samples", "aria-labelledby": id("samples-h") },
     h("h2", { id: id("samples-h"), class: "sec" }, t("samples"), samplesCount),
     samplesBox,
+    samplesHeard,
     h("details", { class: "source" }, h("summary", {}, t("samples_source")), source),
   );
   const verdict = h("section", { class: "verdict draft", id: id("verdict"), "aria-labelledby": id("verdict-h") });
-  return { editor, host, saved, note, panel, keys, run, submit, history, diff, over, last, samples, samplesCount, samplesBox, verdict };
+  return { editor, host, saved, note, panel, keys, run, submit, history, diff, over, last, samples, samplesCount, samplesBox, samplesHeard, verdict };
 }

@@ -2,7 +2,8 @@
 
 import type { GenerateReport, TraceEvent } from "../../runner/types";
 import { h, icon, rich, say } from "../dom";
-import { hasRunner, runner, stateWords, whyNot } from "../runner";
+import { sayState } from "../loading";
+import { hasRunner, runner, whyNot } from "../runner";
 import { at, site } from "../site-data";
 import type { ExerciseData } from "../types";
 import { lang, t } from "../words";
@@ -93,10 +94,7 @@ export class OwnRun {
     const rows = this.exercise.prompts.map((prompt, index) => streamRow(index, prompt, "", ""));
     this.streams.replaceChildren(...rows.map((row) => row.element));
     const stop = python.listen({
-      onState: (state) => {
-        const words = stateWords(state, t("run_running"));
-        if (words !== null) say(this.status, words);
-      },
+      onState: (state) => sayState(this.status, state, t("run_running")),
       onToken: ({ index, text }) => rows[index]?.out.append(text),
     });
     try {

@@ -2,7 +2,7 @@
 
 import type { SampleResult, SamplesReport, Stopped } from "../../runner/types";
 import { h, icon, plainCode, rich } from "../dom";
-import { type Loading, loadingWords } from "../runner";
+import { heardWords, type Loading, loadingWords } from "../loading";
 import type { JudgedSample, Result } from "../types";
 import { lang, t } from "../words";
 import type { DeskParts } from "./layout";
@@ -29,11 +29,13 @@ export class Samples {
   /** Nothing has run yet, and Python is on its way: which step, and how much of it. */
   loading(state: Loading): void {
     this.tell(loadingWords(state), "wait");
+    this.hear(heardWords(state));
   }
 
   running(): void {
     this.rows = [];
     this.tell(t("samples_running"), "wait");
+    this.hear(t("samples_running"));
   }
 
   /** A sample that has ended while others still run. */
@@ -68,6 +70,12 @@ export class Samples {
     this.draw(total ? count : "", instead);
     const lines = result.samples.filter((one) => !one.ok).map((one) => one.line);
     return { passed, total, instead, broke: [result.line, ...lines].filter((line): line is number => line !== null) };
+  }
+
+  /** The box is no live region, for a list of samples is too much to hear; how they ended is said beside the buttons. */
+  private hear(text: string): void {
+    const { samplesHeard } = this.parts;
+    if (samplesHeard.textContent !== text) samplesHeard.textContent = text;
   }
 
   private tell(text: string, picture = ""): void {
