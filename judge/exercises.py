@@ -58,6 +58,7 @@ class Exercise:
     place: Literal["engine", "adapter", "none"]
     target: str
     members: tuple[str, ...]
+    also_cut: tuple[str, ...]
     browser: Literal["all", "unit", "server"]
     limits: ExerciseLimits
     rules: tuple[Rule, ...]
@@ -171,6 +172,7 @@ def load_exercise(folder: Path, root: Path = ROOT) -> Exercise:
         place=table.choice("place", "engine", "adapter", "none"),
         target=table.string("target", _TARGET.pattern),
         members=tuple(table.strings("members")),
+        also_cut=tuple(table.strings("also_cut")),
         browser=table.choice("browser", "all", "unit", "server"),
         limits=_limits(table),
         rules=_rules(table),

@@ -50,6 +50,10 @@ class Targeted(Protocol):
     @property
     def members(self) -> Sequence[str]: ...
 
+    @property
+    def also_cut(self) -> Sequence[str]:
+        """Other functions that do the same: a submission must not call them instead."""
+
 
 class UnknownTarget(LookupError):
     """An exercise names a target that the engine does not define."""
@@ -60,12 +64,15 @@ def make_bundle(exercise: Targeted | None) -> Bundle:
 
     Raises UnknownTarget when the engine lacks the target.
     """
-    target, members = (exercise.target, tuple(exercise.members)) if exercise is not None else ("", ())
-    return _make_bundle(target, members, _fingerprint())
+    if exercise is None:
+        return _make_bundle("", (), (), _fingerprint())
+    return _make_bundle(exercise.target, tuple(exercise.members), tuple(exercise.also_cut), _fingerprint())
 
 
 @lru_cache(maxsize=64)
-def _make_bundle(target: str, members: tuple[str, ...], _fingerprint: _Fingerprint) -> Bundle:
+def _make_bundle(
+    target: str, members: tuple[str, ...], also_cut: tuple[str, ...], _fingerprint: _Fingerprint
+) -> Bundle:
     sources: dict[str, str] = dict.fromkeys(_EMPTY, "")
     packages = set(_EMPTY)
     for name, path, is_package in _modules():
@@ -76,10 +83,12 @@ def _make_bundle(target: str, members: tuple[str, ...], _fingerprint: _Fingerpri
     module, _, qualified = target.rpartition(":")
     if not module and _find(ast.parse(sources[_ONE_FILE]), target):
         module = _ONE_FILE
-    if module:
+    cuts: list[tuple[str, str, Sequence[str]]] = [(module, qualified, members)] if module else []
+    cuts += [(module, name, ()) for module, _, name in (twin.partition(":") for twin in also_cut)]
+    for module, name, methods in cuts:
         if module not in sources:
-            raise UnknownTarget(f"{target}: there is no module {module}")
-        sources[module] = cut_out(sources[module], qualified, members)
+            raise UnknownTarget(f"{module}:{name}: there is no module {module}")
+        sources[module] = cut_out(sources[module], name, methods)
     digest = hashlib.sha256()
     for name in sorted(sources):
         digest.update(f"{name}\0{sources[name]}\0".encode())

@@ -32,6 +32,7 @@ class CutOut:
 
     target = "minisgl.scheduler.cache:CacheManager.cache_req"
     members: list[str] = []
+    also_cut: list[str] = []
 
 
 @dataclass

@@ -115,7 +115,9 @@ def test_templates_are_capped(tmp_path):
     with pool:
         bundles = []
         for name in ("CacheManager.cache_req", "CacheManager.allocate_paged", "CacheManager._free"):
-            cut = type("Cut", (), {"target": f"minisgl.scheduler.cache:{name}", "members": []})
+            cut = type(
+                "Cut", (), {"target": f"minisgl.scheduler.cache:{name}", "members": [], "also_cut": []}
+            )
             bundles.append(make_bundle(cut))
         for bundle in [*bundles, *bundles]:
             with pool.box(bundle, QUICK) as box:

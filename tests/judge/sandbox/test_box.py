@@ -263,7 +263,11 @@ def test_an_exception_in_the_engine_is_re(isolated_pool, bundle):
 def test_the_engines_target_is_cut_out_and_the_rest_is_there(isolated_pool):
     from judge.sandbox import make_bundle
 
-    cut = type("Cut", (), {"target": "minisgl.scheduler.cache:CacheManager.allocate_paged", "members": []})
+    cut = type(
+        "Cut",
+        (),
+        {"target": "minisgl.scheduler.cache:CacheManager.allocate_paged", "members": [], "also_cut": []},
+    )
     source = b"""
 from minisgl.scheduler.cache import CacheManager
 def double(x):

@@ -82,8 +82,8 @@ def test_an_unknown_member_is_an_error():
         cut_out(MODULE, "Pool", ["free", "nothing"])
 
 
-def exercise(target, *members):
-    return type("Exercise", (), {"target": target, "members": list(members)})
+def exercise(target, *members, also_cut=()):
+    return type("Exercise", (), {"target": target, "members": list(members), "also_cut": list(also_cut)})
 
 
 def test_a_bundle_holds_the_engine_and_the_inside_and_nothing_secret():
@@ -144,3 +144,13 @@ def test_bundles_of_different_targets_have_different_keys():
     names = ("CacheManager.cache_req", "CacheManager.allocate_paged")
     keys = {make_bundle(exercise(f"minisgl.scheduler.cache:{name}")).key for name in names}
     assert len(keys | {make_bundle(None).key}) == 3
+
+
+def test_what_does_the_same_is_cut_out_too():
+    twin = "minisgl.attention.torch_backend:split_attention"
+    cut = make_bundle(exercise("minisgl.attention.torch_backend:paged_attention", also_cut=[twin]))
+    source = cut.sources["minisgl.attention.torch_backend"]
+    assert "split_attention is the function of this exercise" in source
+    assert "paged_attention is the function of this exercise" in source
+    with pytest.raises(UnknownTarget, match="no_such"):
+        make_bundle(exercise("page_address", also_cut=["minisgl.core:no_such"]))
