@@ -158,7 +158,7 @@ def _found(pool, exercise, text, *, control=False):
 def test_what_the_engine_has_beside_the_target_is_no_way_out(judged):
     """Attention cut into one part is attention: the sandbox has neither."""
     result = judged(
-        181,
+        "181",
         "from minisgl.attention.torch_backend import split_attention\n"
         "def paged_attention(q, k_cache, v_cache, page_table, cu_seqlens_q, cache_seqlens, scale):\n"
         "    return split_attention(q, k_cache, v_cache, page_table, cu_seqlens_q, cache_seqlens, scale, 1)\n",
