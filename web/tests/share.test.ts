@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { decode, encode, fromAddress, MOST_ADDRESS, toAddress, TooLong } from "../src/app/lib/share";
+import { decode, encode, fromAddress, isNewer, MOST_ADDRESS, toAddress, TooLong } from "../src/app/lib/share";
 
 const PAGE = "https://example.org/en/playground/#old";
 const hash = (address: string): string => address.slice(address.indexOf("#"));
@@ -27,6 +27,13 @@ test("what is no code, damaged or a bomb is nothing", async () => {
   }
   const bomb = await new Response(new Blob(["0".repeat(5_000_000)]).stream().pipeThrough(new CompressionStream("deflate-raw"))).arrayBuffer();
   expect(await fromAddress(`#code=1.${encode(new Uint8Array(bomb))}`)).toBeNull();
+});
+
+test("a link of a newer form is told from a damaged one", async () => {
+  expect(["#code=2.", "#code=2.AAAA", "#code=17.x"].map(isNewer)).toEqual([true, true, true]);
+  for (const other of ["", "#code=", "#code=1.", "#code=1.!!!", "#code=0.AAAA", "#code=two.AAAA", hash(await toAddress(PAGE, "x"))]) {
+    expect(isNewer(other), other).toBe(false);
+  }
 });
 
 test("base64url keeps every byte", () => {

@@ -1,6 +1,6 @@
 import "fake-indexeddb/auto";
 import { beforeEach, expect, test } from "vitest";
-import { exported, forget, merge, NotImported, readFile, VERSION } from "../src/app/lib/exchange";
+import { exported, forget, merge, MOST_MB, NotImported, readChosen, readFile, VERSION } from "../src/app/lib/exchange";
 import { MemoryStore, openStore, type Store } from "../src/app/store/database";
 import { asDraft, DraftKeeper } from "../src/app/store/draft";
 import { history, remember } from "../src/app/store/history";
@@ -141,4 +141,11 @@ test("a file of another kind, a newer or a damaged one is refused, and nothing i
     expect(why(file({}, bad)), JSON.stringify(bad)).toBe("damaged");
   }
   expect(why(file({}))).toBe("read");
+});
+
+test("a file too large to be ours is called that, and is not read", async () => {
+  const size = MOST_MB * 2 ** 20;
+  const never = { size: size + 1, text: () => Promise.reject(new Error("was read")) };
+  await expect(readChosen(never)).rejects.toMatchObject({ why: "large" });
+  await expect(readChosen({ size, text: () => Promise.resolve("[]") })).rejects.toMatchObject({ why: "foreign" });
 });

@@ -8,7 +8,7 @@ import { byId, clock, h, icon, plainCode, rich, say } from "./dom";
 import { apiHelp } from "./editor/api";
 import { Editor } from "./editor/editor";
 import { lintBy } from "./editor/lint";
-import { fromAddress, MOST_ADDRESS, toAddress, TooLong } from "./lib/share";
+import { fromAddress, isNewer, MOST_ADDRESS, toAddress, TooLong } from "./lib/share";
 import { halfCharacter } from "./lib/text";
 import { sayState } from "./loading";
 import { hasRunner, runner, whyNot } from "./runner";
@@ -119,7 +119,7 @@ class Playground {
     if (!location.hash.startsWith("#code=")) return;
     const code = await fromAddress(location.hash);
     if (code === null) {
-      say(this.status, t("share_damaged"));
+      say(this.status, t(isNewer(location.hash) ? "share_newer" : "share_damaged"));
       return;
     }
     if (code === this.editor.code) return;

@@ -3,18 +3,14 @@
 import { chrome } from "./chrome";
 import { byId, download, h, icon, say } from "./dom";
 import { dayOf } from "./lib/days";
-import { exported, forget, merge, NotImported, readFile } from "./lib/exchange";
+import { exported, forget, merge, MOST_MB, NotImported, readChosen } from "./lib/exchange";
 import { site } from "./site-data";
 import { showStanding, stateOf } from "./standing";
 import { openStore, type Store } from "./store/database";
 import { t } from "./words";
 
-const MOST_FILE = 50 * 2 ** 20;
-
 async function importFile(store: Store, file: File): Promise<string> {
-  if (file.size > MOST_FILE) throw new NotImported("foreign");
-  const read = readFile(await file.text());
-  const changed = await merge(store, read);
+  const changed = await merge(store, await readChosen(file));
   return t(changed ? "imported" : "imported_nothing", { n: changed });
 }
 
@@ -48,7 +44,7 @@ async function start(): Promise<void> {
       .then((words) => say(status, h("span", { class: "ok tinted" }, icon("ok"), " ", words)))
       .catch((error: unknown) => {
         const why = error instanceof NotImported ? error.why : "damaged";
-        say(status, h("span", { class: "wrong tinted" }, icon("wrong"), " ", t(`import_${why}`)));
+        say(status, h("span", { class: "wrong tinted" }, icon("wrong"), " ", t(`import_${why}`, { mb: MOST_MB })));
       })
       .finally(() => {
         file.value = "";

@@ -18,10 +18,13 @@ export interface ProgressFile {
   tables: { [T in (typeof TRAVEL)[number]]: Tables[T][] };
 }
 
-/** Why a file was not imported: not ours, damaged, or of a newer version. */
+/** Far more than years of submissions. */
+export const MOST_MB = 50;
+
+/** Why a file was not imported: not ours, damaged, of a newer version, or larger than any of ours. */
 export class NotImported extends Error {
   override name = "NotImported";
-  constructor(readonly why: "foreign" | "damaged" | "newer") {
+  constructor(readonly why: "foreign" | "damaged" | "newer" | "large") {
     super(why);
   }
 }
@@ -31,6 +34,12 @@ export async function exported(store: Store, at: string): Promise<string> {
   const tables = {} as Record<string, unknown>;
   for (const table of TRAVEL) tables[table] = (await store.all(table)).sort((a, b) => a.key.localeCompare(b.key));
   return `${JSON.stringify({ kind: KIND, version: VERSION, at, tables }, null, 1)}\n`;
+}
+
+/** The progress in a chosen file. Throws NotImported as readFile does; one that is too large is not read at all. */
+export async function readChosen(file: Pick<Blob, "size" | "text">): Promise<ProgressFile> {
+  if (file.size > MOST_MB * 2 ** 20) throw new NotImported("large");
+  return readFile(await file.text());
 }
 
 /** The file in `text`. Throws NotImported; nothing has been touched then. */

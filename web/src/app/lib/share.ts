@@ -4,7 +4,8 @@
  * `#code=1.` and then the deflated UTF-8 in base64url. The number is the version of this format.
  */
 
-const MARK = "#code=1.";
+const VERSION = 1;
+const MARK = `#code=${VERSION}.`;
 /** Longer addresses are cut by chat programs and refused by some browsers. */
 export const MOST_ADDRESS = 8000;
 const MOST_CODE = 200_000;
@@ -21,6 +22,12 @@ export async function toAddress(page: string, code: string): Promise<string> {
   const address = page.split("#")[0] + MARK + encode(await deflate(new TextEncoder().encode(code)));
   if (address.length > MOST_ADDRESS) throw new TooLong(address.length);
   return address;
+}
+
+/** Whether the code is in a form that a newer site has written. */
+export function isNewer(hash: string): boolean {
+  const found = /^#code=(\d{1,9})\./.exec(hash);
+  return found !== null && Number(found[1]) > VERSION;
 }
 
 /** The code in an address; null where there is none, or what stands there is damaged or far too large. */
