@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from judge.exercise_toml import ExerciseError
@@ -110,8 +110,17 @@ ANIMATIONS = Part(
 PARTS = (BOOK, RUNTIME, ANIMATIONS)
 
 
-def build(out: Path, *, course: Path = ROOT, store: Path = STORE, parts: Sequence[Part] = PARTS) -> list[str]:
+def build(
+    out: Path,
+    *,
+    course: Path = ROOT,
+    store: Path = STORE,
+    parts: Sequence[Part] = PARTS,
+    judge: bool = True,
+) -> list[str]:
     """Build the site of `course` into `out`. Returns what is missing in it, in words.
+
+    Without `judge` the pages are for a host that has none: they ask for none, and say so at once.
 
     Raises:
         SiteError: a part that the site cannot do without has to be mended; the text says which and how.
@@ -138,7 +147,7 @@ def build(out: Path, *, course: Path = ROOT, store: Path = STORE, parts: Sequenc
             write_json(assets / f"cards.{lang}.json", own)
         if (assets / "app" / "sw.js").is_file():  # its scope is the folder that it lies in
             shutil.move(assets / "app" / "sw.js", fresh / "sw.js")
-        known = _assets(fresh, styles)
+        known = replace(_assets(fresh, styles), judge=judge)
         shutil.rmtree(assets / "app" / ".vite", ignore_errors=True)  # Vite's manifest is ours alone
         set_policy(fresh / "book", known.policy)
         Pages(course, exercises, known).write(fresh)
@@ -220,9 +229,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.site.build", description=__doc__)
     parser.add_argument("--out", type=Path, default=OUT, help="folder of the site (default build/site)")
     parser.add_argument("--strict", action="store_true", help="fail, too, where a part is missing")
+    parser.add_argument("--no-judge", action="store_true", help="for a host without the judge")
     options = parser.parse_args(arguments)
     try:
-        missing = build(options.out.resolve())
+        missing = build(options.out.resolve(), judge=not options.no_judge)
     except SiteError as error:
         print(f"site: {error}.", file=sys.stderr)
         return 1

@@ -38,6 +38,7 @@ class Assets:
     animations: tuple[str, ...] = ()
     book: tuple[str, ...] = ()
     worker: bool = False
+    judge: bool = True
     policy: str = page_policy()
     """Also in the page itself, for hosts that send no headers."""
 
@@ -106,6 +107,7 @@ class Pages:
                 "runtime": self.assets.runtime,
                 "animations": list(self.assets.animations),
                 "worker": self.assets.worker,
+                "judge": self.assets.judge,
             },
             **values,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 import sys
 from html.parser import HTMLParser
@@ -109,6 +110,17 @@ def test_samples_run_in_the_tab_is_said_only_where_they_do(tmp_path: Path, runti
         text = (tmp_path / f"out/en/exercises/{each}/index.html").read_text("utf-8")
         said[each] = "run in this tab" in text.rpartition("limits")[2]
     assert said == {176: runtime, 192: False}
+
+
+@pytest.mark.parametrize("judge", [True, False])
+def test_a_page_says_whether_its_host_has_a_judge(tmp_path: Path, judge: bool) -> None:
+    course = make_course(tmp_path / "course")
+    assets = Assets({name: f"{name}.css" for name in BUNDLES}, judge=judge)
+    Pages(course, load_exercises(course), assets).write(tmp_path / "out")
+    for path in PAGES:
+        page = (tmp_path / "out" / "en" / path / "index.html").read_text(encoding="utf-8")
+        data = re.search(r'<script type="application/json" id="site-data">(.*?)</script>', page)
+        assert data is not None and json.loads(data[1])["judge"] is judge
 
 
 @pytest.mark.parametrize("lang", LANGS)

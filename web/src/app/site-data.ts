@@ -9,9 +9,11 @@ export interface SiteData {
   runtime: boolean;
   animations: string[];
   worker: boolean;
+  /** False where the site was built for a host without one. */
+  judge: boolean;
 }
 
-const none: SiteData = { lang: "en", exercises: [], runtime: false, animations: [], worker: false };
+const none: SiteData = { lang: "en", exercises: [], runtime: false, animations: [], worker: false, judge: true };
 
 export const site = data<SiteData>("site-data") ?? none;
 

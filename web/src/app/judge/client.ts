@@ -1,6 +1,6 @@
 /** Talking to the judge. */
 
-import { at } from "../site-data";
+import { at, site } from "../site-data";
 import type { Submission, SubmissionBrief } from "../types";
 import { lang } from "../words";
 
@@ -30,7 +30,25 @@ interface Refusal {
   error?: { message?: Record<string, string> };
 }
 
+/** Whether a judge answers here, once the page's first question is answered; null before it was asked. */
+let there: Promise<boolean> | null = null;
+
+/**
+ * Where there is no judge a page finds it out once: later questions wait for the answer to the first, and are not
+ * asked where that was none. What somebody hands in is always sent.
+ */
 export async function ask<T>(path: string, options: RequestInit = {}): Promise<T> {
+  if (site.judge === false) throw new NoJudge();
+  if (there && options.method !== "POST" && !(await there)) throw new NoJudge();
+  const answer = request<T>(path, options);
+  there = answer.then(
+    () => true,
+    (error: unknown) => !(error instanceof NoJudge),
+  );
+  return answer;
+}
+
+async function request<T>(path: string, options: RequestInit): Promise<T> {
   let answer: Response;
   try {
     answer = await fetch(at(`api/v1${path}`), options);
