@@ -117,8 +117,8 @@ class _Run:
                 "num_page_override": min(_MOST_PAGES, max(_LEAST_PAGES, pages)),
                 "max_running_req": 4,
                 "max_seq_len_override": _MAX_LEN,
-                "cache_type": _cache_type(self._exercise),
                 "device": "cpu",
+                **settings_for(self._exercise),
             },
             "trace": True,
             "margins": False,
@@ -140,9 +140,22 @@ class _Run:
         self._emit("token", {"index": index, "text": new, "token": token, "cached": self._cached[index]})
 
 
-def _cache_type(exercise: dict[str, Any] | None) -> str:
-    """188 plans on the naive cache; see its adapter."""
-    return "naive" if exercise and exercise["slug"] == "continuous_step" else "radix"
+def settings_for(exercise: dict[str, Any] | None) -> dict[str, Any]:
+    """How the scheduler is set, so that it asks the exercise's function at all."""
+    return {"cache_type": "radix", **_SETTINGS.get(exercise["slug"] if exercise else "", {})}
+
+
+_OVERLAP = {"overlap": True}
+_SETTINGS: dict[str, dict[str, Any]] = {
+    "continuous_step": {"cache_type": "naive"},  # see its adapter
+    "plan_mixed": {"mixed": True},
+    "retract_to_fit": {"admission": "optimistic", "watermark": 1},
+    "lpm_order": {"policy": "lpm", "lpm_bound": 30},
+    "overlap_loop": _OVERLAP,
+    "overlap_finish": _OVERLAP,
+    "slot_reuse": _OVERLAP,
+    "abort_in_flight": _OVERLAP,
+}
 
 
 def _cached_tokens(uid: int) -> int:
