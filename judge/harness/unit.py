@@ -158,6 +158,7 @@ def run_tests(paper: Paper, fresh: Callable[[], Box], on_group: OnGroup) -> Unit
             on_group(number, row)
     if result.verdict in (Verdict.WA, Verdict.RE):
         result.diagnosis = diagnose(hidden, result.outcomes, result.expected)
+        result.outcomes = [_said_once(outcome, result.diagnosis) for outcome in result.outcomes]
     return result
 
 
@@ -189,6 +190,16 @@ def _end(hidden: Hidden, box: Box, case: Case) -> tuple[Answer, float]:
         return Answer(raised=raised), given.seconds
     line = given.notes[-1].line if given.notes and hidden.planted else None
     return Answer(with_report(trusted, given.emitted), line=line), given.seconds
+
+
+def _said_once(outcome: Outcome, diagnosis: Diagnosis | None) -> Outcome:
+    """The same without the words that the diagnosis is made of: both are shown, one below the other."""
+    if diagnosis is None or outcome.text is None:
+        return outcome
+    said = {"zh": diagnosis.zh, "en": diagnosis.en}
+    return replace(
+        outcome, text={lang: text.replace(said[lang], "").strip() for lang, text in outcome.text.items()}
+    )
 
 
 def _with_line(outcome: Outcome) -> Outcome:

@@ -372,7 +372,7 @@ def check(case: Case, expected: list[Any], got: list[Any]) -> Broken | None:
         )
     if error is None:
         why = next(one for one in PLANTED if one.letter == case.outside)
-        zh, en = f"一个坏缓存没有被查出来。{why.zh}", f"A broken cache is not found. {why.en}"
+        zh, en = f"有坏缓存没有被查出来。{why.zh}", f"A broken cache is not found. {why.en}"
         return Broken(2, {"zh": zh, "en": en})
     if not shown:
         zh = "坏缓存还没有答错过什么，`check` 就抛出了异常：这是猜的。"
@@ -411,13 +411,14 @@ MUTANTS = [
     Mutant(
         "h",
         'def check(make):\n    raise AssertionError("broken")\n',
-        zh="这组测试什么都判成坏的，没有看过一眼。",
-        en="These tests reject everything without a look.",
+        zh="对的缓存也过不了，而坏的还没有答错过什么：这条测试要的，不是约定说的。",
+        en="The right cache fails, too, before a broken one has answered anything wrong: this test asks for"
+        " what the contract does not say.",
     ),
     Mutant(
         "i",
         _RIGHT + '    raise AssertionError("broken")\n',
-        zh="这组测试看完了，不管看到什么都抛出异常。",
-        en="These tests look, and raise whatever they see.",
+        zh="坏的都抓住了，可是对的也过不了其中一条：照约定把那个答案重新算一遍。",
+        en="All broken ones are caught, but the right one fails a test, too: work that answer out again.",
     ),
 ]

@@ -823,6 +823,65 @@ def evict(self, size):
     self.evictable_size -= sum(node.length for node in gone)
     return torch.cat([node.value for node in gone])
 """,
+    "198 with one long script and helpers": """
+def check(make):
+    same = lambda got, due: got == due or 1 / 0
+    for size in (1, 2, 4):
+        c = make(size)
+        def run(first, n):
+            return [first + i for i in range(n * size)]
+        a, b = run(100, 3), run(100, 1) + run(900, 1)
+        same(c.sizes(), (0, 0))
+        n, h = c.insert(a, run(0, 3))
+        same(n, 0)
+        c.lock(h)
+        n, g = c.insert(b + [1] * (size - 1), run(400, 2) + [7] * (size - 1))
+        same(n, size)
+        same(c.indices(g), run(0, 1) + run(400 + size, 1))
+        same(c.sizes(), (size, 3 * size))
+        c.lock(g)
+        same(c.sizes(), (0, 4 * size))
+        c.unlock(h)
+        same(c.sizes(), (2 * size, 2 * size))
+        c.unlock(g)
+        same(c.sizes(), (4 * size, 0))
+        same(c.match(a[: 2 * size - 1])[0], (2 * size - 1) // size * size)
+        c.match(a)
+        same(c.evict(1), run(400 + size, 1))
+        same(sum(c.sizes()), 3 * size)
+        same(sorted(c.evict(3 * size)), run(0, 3))
+""",
+    "198 against an own list of all that is cached": """
+import random
+def check(make):
+    from minisgl.kvcache.radix_cache import RadixPrefixCache as Own
+    import torch
+    t = lambda ids: torch.tensor(ids, dtype=torch.int32)
+    rng = random.Random(2)
+    for size in (1, 4):
+        c, own, held = make(size), Own(torch.device("cpu"), size), []
+        for step in range(90):
+            ids = [rng.randrange(2) for _ in range(rng.randrange(1, 13))]
+            what = rng.randrange(4)
+            if what == 0:
+                places = list(range(100 * step, 100 * step + len(ids)))
+                n, h = c.insert(ids, places)
+                m, twin = own.insert_prefix(t(ids), t(places))
+                assert n == m and c.indices(h) == twin.get_matched_indices().tolist()
+            elif what == 1 and len(held) < 2:
+                n, h = c.match(ids)
+                twin = own.match_prefix(t(ids)).cuda_handle
+                assert n == twin.cached_len
+                c.lock(h), own.lock_handle(twin)
+                held.append((h, twin))
+            elif what == 2 and held:
+                h, twin = held.pop(0)
+                c.unlock(h), own.lock_handle(twin, unlock=True)
+            else:
+                n = min(rng.randrange(9), own.evictable_size)
+                assert c.evict(n) == own.evict(n).tolist()
+            assert c.sizes() == tuple(own.size_info)
+""",
     "199 in whole pages from the start": """
 def match_req(self, req):
     if req.input_len == 0:
@@ -1405,6 +1464,18 @@ def evict(self, size):
         if up.is_leaf and up.ref_count == 0:
             heapq.heappush(heap, (up.timestamp, up.uuid, up))
     return torch.cat(out)
+""",
+    "198 g": """
+def check(make):
+    c = make(1)
+    assert c.insert([1, 2, 3], [10, 11, 12])[0] == 0
+    return c.match([1, 2, 3])[0] == 2
+""",
+    "198 h": """
+def check(make):
+    c = make(4)
+    if c.insert([1, 2, 3], [10, 11, 12])[0] != 3:
+        raise ValueError("three tokens were inserted")
 """,
     "199 b": """
 def match_req(self, req):

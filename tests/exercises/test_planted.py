@@ -93,11 +93,25 @@ def test_where_the_right_one_is_rejected_the_line_is_told(boxes: Pool) -> None:
     assert [group.score for group in result.groups] == [0.0] * 7
 
 
-def test_what_lives_is_told_with_what_would_find_it(boxes: Pool) -> None:
+def test_in_the_samples_too_the_line_is_told(boxes: Pool) -> None:
+    code = "def check(make):\n    cache = make(1)\n    assert cache.sizes() == (1, 0), 'so'\n"
+    first = judged(boxes, code).samples[0]
+    assert not first.ok and first.message["en"] == "line 3: AssertionError: so"
+
+
+def test_what_lives_is_told_once_with_what_would_find_it(boxes: Pool) -> None:
     result = judged(boxes, LOOKS.replace("        everything_can_go,\n", "") + "\ncheck = looked\n")
     told = next(one for one in CACHE_TESTS.hidden.planted if one.letter == "f")
+    assert result.diagnosis is not None and (result.diagnosis.zh, result.diagnosis.en) == (told.zh, told.en)
+    assert told.en not in result.message["en"] and "not found" in result.message["en"]
+
+
+def test_where_two_live_the_first_is_told(boxes: Pool) -> None:
+    code = LOOKS.replace("        everything_can_go,\n", "").replace("        locations_stay,\n", "")
+    result = judged(boxes, code + "\ncheck = looked\n")
+    told = next(one for one in CACHE_TESTS.hidden.planted if one.letter == "e")
+    assert result.diagnosis is None
     assert told.en in result.message["en"] and told.zh in result.message["zh"]
-    assert result.diagnosis is not None and result.diagnosis.letter == "f"
 
 
 def test_the_order_is_drawn_and_groups_are_told_in_theirs(boxes: Pool, monkeypatch: Any) -> None:

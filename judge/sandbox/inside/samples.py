@@ -103,6 +103,9 @@ def _run_one(
     except AssertionError as error:
         outcome.message = str(error)[:_SHOWN]
         _locate(outcome, error, filename, asserts)
+        if _raised_in(error, learner_file):  # no sample's assert but the learner's own
+            outcome.message = f"AssertionError: {shown(error, str)}".removesuffix(": ")
+            outcome.raised_line = _last_line(error, learner_file)
     except BaseException as error:
         outcome.message = f"{type(error).__name__[:100]}: {shown(error, str)}".removesuffix(": ")
         _locate(outcome, error, filename, asserts)
@@ -123,6 +126,11 @@ def _locate(
 def _last_line(error: BaseException, filename: str) -> int | None:
     found = [n for frame, n in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == filename]
     return found[-1] if found else None
+
+
+def _raised_in(error: BaseException, filename: str) -> bool:
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return bool(frames) and frames[-1].f_code.co_filename == filename
 
 
 def shown(value: Any, render: Any = repr) -> str:
