@@ -44,7 +44,10 @@ def _run_all(source: str, target: Any, report: dict[str, Any], emit: Callable[[s
             report["stopped"] = {"why": "interrupt", "line": outcome.raised_line}
         elif outcome.message.startswith("MemoryError"):
             report["stopped"] = {"why": "memory"}
-        result = _shown(outcome, named[outcome.name], time.perf_counter() - start)
+        seconds = time.perf_counter() - start
+        result = _shown(outcome, named[outcome.name], seconds)
+        if interrupts.was_asked() and not outcome.ok:
+            result["message"] = _stopped(outcome.raised_line, seconds)
         report["results"].append(result)
         emit("sample", result)
         if report["stopped"]:
@@ -66,6 +69,14 @@ def _shown(outcome: samples.Outcome, title: dict[str, str], seconds: float) -> d
         "stdout": outcome.stdout,
         "seconds": seconds,
     }
+
+
+def _stopped(line: int | None, seconds: float) -> dict[str, str]:
+    """What a sample that the page has stopped says in place of the exception that stopped it."""
+    taken = f"{seconds:.1f}".removesuffix(".0")
+    if line is None:
+        return both("runner.stopped_somewhere", seconds=taken)
+    return both("runner.stopped_at", seconds=taken, line=line)
 
 
 def _message(outcome: samples.Outcome) -> dict[str, str]:

@@ -104,7 +104,8 @@ export class Samples {
 export function stoppedWords(stopped: Stopped): string {
   if (stopped.why === "time") {
     const seconds = String(Number(stopped.seconds.toFixed(1)));
-    if (stopped.line === null || stopped.hits === null) return t("stopped_time", { seconds });
+    if (stopped.line === null) return t("stopped_time", { seconds });
+    if (stopped.hits === null) return t("stopped_time_at", { seconds, line: stopped.line });
     return t("stopped_time_line", { seconds, line: stopped.line, hits: stopped.hits === 1 ? 1 : stopped.hits.toLocaleString("en") });
   }
   if (stopped.why === "output") return t("stopped_output", { kb: Math.round(stopped.bytes / 1024) });
