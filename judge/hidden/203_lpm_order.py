@@ -135,11 +135,11 @@ def engine_jobs() -> list[EngineJob]:
 
 _RIGHT = """\
 def lpm_order(pending, matched, waited, bound):
-    late = [uid for uid in pending if waited[uid] >= bound]
-    others = [uid for uid in pending if waited[uid] < bound]
-    return late + sorted(others, key=lambda uid: -matched[uid])
+    first = [one for one in pending if waited[one] >= bound]
+    rest = [one for one in pending if one not in first]
+    return first + sorted(rest, key=lambda one: -matched[one])
 """
-_KEY = "sorted(others, key=lambda uid: -matched[uid])"
+_KEY = "sorted(rest, key=lambda one: -matched[one])"
 
 MUTANTS = [
     Mutant(
@@ -151,37 +151,37 @@ MUTANTS = [
     ),
     Mutant(
         "b",
-        instead(_RIGHT, "late + sorted", "sorted(late, key=lambda uid: -matched[uid]) + sorted"),
+        instead(_RIGHT, "first + sorted", "sorted(first, key=lambda one: -matched[one]) + sorted"),
         zh="等够了的按到达的先后，不看命中。",
         en="Late ones go by arrival, whatever they hit.",
     ),
     Mutant(
         "c",
-        instead(_RIGHT, _KEY, "sorted(others, key=lambda uid: (-matched[uid], uid))"),
+        instead(_RIGHT, _KEY, "sorted(rest, key=lambda one: (-matched[one], one))"),
         zh="命中相同，按到达的先后，不按 uid。",
         en="Equal hits: first come first, not the smaller uid.",
     ),
     Mutant(
         "d",
-        instead(instead(_RIGHT, ">= bound", "> bound"), "< bound", "<= bound"),
+        instead(_RIGHT, ">= bound", "> bound"),
         zh="等满 `bound` 步就算等够，不必再多等一步。",
         en="`bound` steps are long enough; it need not be one more.",
     ),
     Mutant(
         "e",
-        instead(_RIGHT, _KEY, "sorted(others, key=lambda uid: matched[uid])"),
+        instead(_RIGHT, _KEY, "sorted(rest, key=lambda one: matched[one])"),
         zh="命中多的在前，这里反了。",
         en="Who hits most goes first; here it is the other way round.",
     ),
     Mutant(
         "f",
-        instead(_RIGHT, _KEY, "sorted(others, key=lambda uid: matched[uid])[::-1]"),
+        instead(_RIGHT, _KEY, "sorted(rest, key=lambda one: matched[one])[::-1]"),
         zh="倒过来的不只是命中，相同的也反了：先到的要在先。",
         en="Turned round are not just the hits but equals, too: who came first goes first.",
     ),
     Mutant(
         "g",
-        instead(_RIGHT, "late + sorted", "sorted(late, key=lambda uid: -waited[uid]) + sorted"),
+        instead(_RIGHT, "first + sorted", "sorted(first, key=lambda one: -waited[one]) + sorted"),
         zh="等够了的按到达的先后，不按等了多久。",
         en="Late ones go by arrival, not by how long they have waited.",
     ),
