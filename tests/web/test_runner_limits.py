@@ -40,6 +40,8 @@ ENDS = {
     ),
     "exit of the process": ("import os\nos._exit(0)", {"why": "ended"}),
     "recursion in C": ("x = []\nfor _ in range(200_000): x = [x]\nrepr(x)", {"why": "ended"}),
+    "brackets too deep": ("print(1)\nx = " + "[" * 1000 + "]" * 1000, {"why": "nested"}),
+    "operators too deep": ("print(1)\nx = " + "-" * 1500 + "1", {"why": "nested"}),
     "wild pointer": ("import ctypes\nctypes.string_at(0xFFFF_FFF0)", {"why": "ended"}),
 }
 
@@ -130,6 +132,17 @@ def test_samples_that_do_not_end_are_told_up_to_there(runner: RunnerPage) -> Non
     assert report["stopped"]["line"] in (3, 4)
     assert report["stopped"]["hits"] > 1000
     assert [result["ok"] for result in report["results"]] == [False]
+
+
+def test_code_too_deep_for_the_tab_is_told_from_a_crash_of_what_runs(runner: RunnerPage) -> None:
+    exercise = find("176")
+    code = "def page_address(block_table, position, block_size):\n    return " + "not " * 2000 + "0\n"
+    for _ in range(2):
+        report = runner.samples(exercise, code)
+        assert (report["stopped"], report["results"]) == ({"why": "nested"}, [])
+    crash = "x = []\nfor _ in range(200_000): x = [x]\n"
+    ends = "def page_address(block_table, position, block_size):\n    repr(x)\n"
+    assert runner.samples(exercise, crash + ends)["stopped"] == {"why": "ended"}
 
 
 def test_a_second_task_is_refused_while_one_runs(runner: RunnerPage) -> None:

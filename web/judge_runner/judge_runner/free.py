@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import time
 from collections.abc import Callable
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from judge.parsing import CannotJudge, clean, parse
@@ -23,9 +23,10 @@ def run(args: dict[str, Any], emit: Callable[[str, Any], None]) -> dict[str, Any
     try:
         with told_in(report, output):
             text = clean(args["code"])
-            tree = parse(text)
+            codes = _compiled(text)
+            emit("begun", None)
             with printing_to(output):
-                value = _execute(text, tree)
+                value = _execute(text, *codes)
                 report["value"] = None if value is None else shown(value)
     except CannotJudge as refused:
         column = refused.column
@@ -37,15 +38,23 @@ def run(args: dict[str, Any], emit: Callable[[str, Any], None]) -> dict[str, Any
     return {**report, "stdout": output.text, "seconds": time.perf_counter() - start}
 
 
-def _execute(text: str, tree: ast.Module) -> Any:
-    """Run the module, and give the value of the expression that it ends in, if it does."""
-    errors.remember_source(text)
-    module = ModuleType("__main__")
+def _compiled(text: str) -> tuple[CodeType, CodeType | None]:
+    """The module's code, and apart the expression that it ends in, if it does.
+
+    The tree ends with this call, as in ``submission``.
+    """
+    tree = parse(text)
     last = tree.body[-1]
     if not isinstance(last, ast.Expr):
-        exec(compile(tree, errors.FILE, "exec", dont_inherit=True), module.__dict__)
-        return None
+        return compile(tree, errors.FILE, "exec", dont_inherit=True), None
     before = ast.Module(tree.body[:-1], type_ignores=[])
-    exec(compile(before, errors.FILE, "exec", dont_inherit=True), module.__dict__)
-    expression = ast.Expression(last.value)
-    return eval(compile(expression, errors.FILE, "eval", dont_inherit=True), module.__dict__)
+    value = compile(ast.Expression(last.value), errors.FILE, "eval", dont_inherit=True)
+    return compile(before, errors.FILE, "exec", dont_inherit=True), value
+
+
+def _execute(text: str, code: CodeType, value: CodeType | None) -> Any:
+    """Run the module, and give the value of the expression at its end."""
+    errors.remember_source(text)
+    module = ModuleType("__main__")
+    exec(code, module.__dict__)
+    return None if value is None else eval(value, module.__dict__)

@@ -66,8 +66,10 @@ class _Run:
     def go(self) -> None:
         """Run the engine with the learner's function if there is one, then the reference to compare with."""
         if self._exercise and self._args.get("code") is not None:
-            target = submission.load(self._args["code"], self._exercise)
+            target = submission.load(self._args["code"], self._exercise, self._begun)
             self._functions = {self._exercise["target"].rpartition(":")[2].rpartition(".")[2]: target}
+        else:
+            self._begun()
         job = self._job()
         self._start = self._last = time.perf_counter()
         result = program.run(job, self._functions, self._take)
@@ -95,6 +97,9 @@ class _Run:
             "tokensPerSecond": tokens / seconds if seconds else 0.0,
             "trace": self._trace if self._args.get("trace", True) else [],
         }
+
+    def _begun(self) -> None:
+        self._emit("begun", None)
 
     def _job(self) -> dict[str, Any]:
         asked = self._args

@@ -25,7 +25,7 @@ def run(args: dict[str, Any], emit: Callable[[str, Any], None]) -> dict[str, Any
     counters: list[Counter] = []
     try:
         with told_in(report, output), printing_to(output):
-            target = submission.load(args["code"], exercise, counters)
+            target = submission.load(args["code"], exercise, lambda: emit("begun", None), counters)
             _run_all(exercise["samples"], target, report, emit)
     except submission.CannotRun as error:
         report["cannot"] = error.told

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import sys
-from types import ModuleType
+from collections.abc import Callable
+from types import CodeType, ModuleType
 from typing import Any
 
 from judge.i18n import both
@@ -25,45 +25,66 @@ class CannotRun(Exception):
         self.told = {"kind": kind, "line": line, "column": column, "message": message}
 
 
-def load(code: str, exercise: dict[str, Any], counters: list[Counter] | None = None) -> Any:
+def load(
+    code: str,
+    exercise: dict[str, Any],
+    begun: Callable[[], None],
+    counters: list[Counter] | None = None,
+) -> Any:
     """The target that the learner's file defines. With ``counters``, one that counts its lines is appended.
+
+    ``begun`` is called between reading the file and running it. What ends Python before that is the form of
+    the file: the stack is the browser's here, and Python does not see that it is full.
 
     Raises:
         CannotRun: the file does not parse, does not define the target as due, or raises while it is imported.
         KeyboardInterrupt, MemoryError, OutputLimit: while it is imported.
     """
     due = due_in(exercise["interface"], exercise["target"], tuple(exercise["members"]))
+    text, program, counter = _read(code, due, counted=counters is not None)
+    if counters is not None:
+        counters.append(counter)
+    begun()
+    return _target(_execute(text, program, counter), due)
+
+
+def _read(text: str, due: Due, *, counted: bool) -> tuple[str, CodeType, Counter]:
+    """The clean text and its code. The tree ends with this call: to free a deep one takes the stack, too."""
     try:
-        text = clean(code)
+        text = clean(text)
         tree = parse(text)
         check_target(due, tree)
     except CannotJudge as refused:
         raise CannotRun(refused.kind, refused.text, refused.line, refused.column) from None
-    return _target(_execute(text, tree, counters), due)
+    try:
+        if not counted:
+            return text, compile(text, errors.FILE, "exec", dont_inherit=True), Counter()
+        code, counter = compiled(text, tree, errors.FILE)
+        return text, code, counter
+    except Exception as error:
+        raise _cannot(error) from None
 
 
-def _execute(text: str, tree: ast.Module, counters: list[Counter] | None) -> ModuleType:
+def _execute(text: str, code: CodeType, counter: Counter) -> ModuleType:
     """The module that the text is. Raises as ``load`` does."""
     errors.remember_source(text)
     module = ModuleType(MODULE)
     module.__file__ = errors.FILE
     sys.modules[MODULE] = module
+    module.__dict__[NAME] = counter.hits
     try:
-        if counters is None:
-            code = compile(text, errors.FILE, "exec", dont_inherit=True)
-        else:
-            code, counter = compiled(text, tree, errors.FILE)
-            counters.append(counter)
-            module.__dict__[NAME] = counter.hits
         exec(code, module.__dict__)
     except (KeyboardInterrupt, MemoryError):
         raise
     except (Exception, SystemExit) as error:
-        told = errors.told(error)
-        kind = "import" if isinstance(error, ImportError) else "exception"
-        message = both("verdict.load_re", error=told["message"])
-        raise CannotRun(kind, message, told["line"]) from None
+        raise _cannot(error) from None
     return module
+
+
+def _cannot(error: BaseException) -> CannotRun:
+    told = errors.told(error)
+    kind = "import" if isinstance(error, ImportError) else "exception"
+    return CannotRun(kind, both("verdict.load_re", error=told["message"]), told["line"])
 
 
 def _target(module: ModuleType, due: Due) -> Any:

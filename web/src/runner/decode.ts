@@ -38,10 +38,11 @@ export function parseMessage(text: string): FromWorker {
     throw new Malformed("no JSON");
   }
   const message = object(value);
-  const type = oneOf("step", "ready", "loaded", "dead", "output", "sample", "token", "end")(message["type"]);
+  const type = oneOf("step", "ready", "loaded", "dead", "begun", "output", "sample", "token", "end")(message["type"]);
   if (type === "ready" || type === "loaded") return { type };
   if (type === "step") return { type, step: oneOf("python", "numpy", "engine")(message["step"]) };
   if (type === "dead") return { type, message: string(message["message"]) };
+  if (type === "begun") return { type, id: string(message["id"]) };
   return { type, id: string(message["id"]), data: message["data"] };
 }
 

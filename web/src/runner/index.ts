@@ -245,7 +245,7 @@ class TabRunner implements Runner {
 
   private ended(lost: LostTask, seconds: number): Stopped {
     if (lost.why === "flood") return { why: "output", bytes: MOST_OUTPUT };
-    if (lost.why === "memory") return { why: "memory" };
+    if (lost.why === "memory" || lost.why === "nested") return { why: lost.why };
     if (lost.why === "stopped" && this.why === "time") return { why: "time", seconds, line: null, hits: null };
     return lost.why === "stopped" ? { why: "user" } : { why: "ended" };
   }

@@ -10,15 +10,17 @@ const PING_MS = 2000;
 const MOST_SILENT = 5;
 
 /** Why a task got no report. */
-export type Lost = "stopped" | "flood" | "memory" | "ended";
+export type Lost = "stopped" | "flood" | "memory" | "nested" | "ended";
 
 export interface TaskListener {
   /** Output, samples and tokens on their way. */
-  onEvent(message: Extract<FromWorker, { id: string }>): void;
+  onEvent(message: Extract<FromWorker, { data: unknown }>): void;
 }
 
 interface Running extends TaskListener {
   task: Task;
+  /** The code runs; before that it is read. */
+  begun: boolean;
   resolve(data: unknown): void;
   reject(lost: LostTask): void;
 }
@@ -113,7 +115,7 @@ export class Session {
   run(task: Task, listener: TaskListener): Promise<unknown> {
     return new Promise((resolve, reject) => {
       if (this.closed !== null) return reject(new LostTask("ended", this.closed));
-      this.running = { task, resolve, reject, ...listener };
+      this.running = { task, begun: false, resolve, reject, ...listener };
       this.frame?.send({ kind: "task", task });
     });
   }
@@ -200,8 +202,11 @@ export class Session {
         break;
       case "dead":
         if (number !== this.active) break;
-        if (state.ready) this.replace(/out of memory|allocation failed/i.test(message.message) ? "memory" : "ended");
+        if (state.ready) this.replace(this.whyDead(message.message));
         else this.close(message.message);
+        break;
+      case "begun":
+        if (this.running?.task.id === message.id && number === this.active) this.running.begun = true;
         break;
       case "end":
         if (this.running?.task.id === message.id && number === this.active) {
@@ -214,6 +219,13 @@ export class Session {
       default:
         if (this.running?.task.id === message.id && number === this.active) this.running.onEvent(message);
     }
+  }
+
+  /** What the browser says of a stack that is full, before any of the code has run, is the depth of the code itself. */
+  private whyDead(message: string): Lost {
+    if (/out of memory|allocation failed/i.test(message)) return "memory";
+    const full = /call stack|too much recursion|stack overflow/i.test(message);
+    return full && this.running?.begun === false ? "nested" : "ended";
   }
 
   /** A frame that does not answer is gone, its process with it, or as good as gone. */

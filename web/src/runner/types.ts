@@ -49,6 +49,8 @@ export type Stopped =
   | { why: "user" }
   | { why: "output"; bytes: number }
   | { why: "memory" }
+  /** Nothing has run: the code is nested too deeply for Python in the tab to read. */
+  | { why: "nested" }
   /** Python itself is gone: `os._exit`, a crash, a recursion too deep for it, or messages that none of ours sends. */
   | { why: "ended" };
 

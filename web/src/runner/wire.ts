@@ -56,5 +56,7 @@ export type FromWorker =
   | { type: "ready" }
   | { type: "loaded" }
   | { type: "dead"; message: string }
+  /** The task's code is read and compiled, and runs from now on. */
+  | { type: "begun"; id: string }
   | { type: "output" | "sample" | "token"; id: string; data: unknown }
   | { type: "end"; id: string; data: unknown };
