@@ -78,8 +78,8 @@ class Ownership:
                 zh, en = "调用之后有些页没有主人：{}。", "Pages have no owner after the call: {}."
             return self._page(zh, en, leaked)
         if missing:
-            zh = "缓存里已有同样的前缀，自己的这一份却没有归还：{}。"
-            en = "The cache has the same prefix, and yet the own copy is not given back: {}."
+            zh = "缓存里已有同样的前缀，自己那一份的页却没有归还：{}。"
+            en = "The cache has the same prefix, and yet pages of the own copy are kept: {}."
             return self._page(zh, en, missing)
         return None
 

@@ -196,8 +196,12 @@ def _check_state(name: str, due: list[Any], seen: list[Any]) -> Broken:
         zh, en = f"{where['zh']}，引用计数不对。", f"{where['en']} the reference counts are wrong."
         return Broken(rule, {"zh": zh, "en": en})
     if name == "free" and sorted(due[1]) == sorted(seen[1]):
-        zh = "归还的块排错了地方：有键的在队尾，没有键的在队首。"
-        en = "The block freed is in the wrong place: with a key at the end, without one in front."
+        if len(due[1]) > 2 and seen[1] == due[1][-1:] + due[1][:-1]:
+            zh = "归还的块有键，却排在了队首：它该去队尾，键也还留着。"
+            en = "The block freed has a key, and yet is in front: it belongs at the end, and keeps its key."
+        else:
+            zh = "归还的块排错了地方：有键的在队尾，没有键的在队首。"
+            en = "The block freed is in the wrong place: with a key at the end, without one in front."
         return Broken(6, {"zh": zh, "en": en})
     zh, en = f"{where['zh']}，空闲队列的次序不对。", f"{where['en']} the free queue is in the wrong order."
     return Broken(rule, {"zh": zh, "en": en})
@@ -262,5 +266,11 @@ MUTANTS = [
         ),
         zh="归还两次是程序的错，要报出来，不能装作没看见。",
         en="Freed twice is a fault of the program: say so instead of looking away.",
+    ),
+    Mutant(
+        "h",
+        instead(_RIGHT, _JOIN, "            self._keys[block] = None\n" + _JOIN),
+        zh="归还时不去掉键：引用为 0 的块在再分配之前仍可命中，所以排到队尾。",
+        en="Freeing keeps the key: at ref 0 the block may be hit until it is reused, so it goes to the end.",
     ),
 ]

@@ -61,6 +61,7 @@ def _data(rng: random.Random, hit: int, spare_before: int, spare_after: int, **m
     needed = prompt - hit + output + reserved
     rows, free = rng.randrange(2, 5), more.get("free", rng.randrange(1, 3))
     return {
+        "page_size": 1 if hit % 4 else 4,
         "ids": int32(rng.randrange(1, 500) for _ in range(prompt)),
         "output": output,
         "reserved": reserved,
@@ -128,7 +129,7 @@ def drive(target: Any, case: dict[str, Any], io: Any) -> None:
     from minisgl.scheduler.table import TableManager
 
     class Cache:
-        page_size = 1
+        page_size = case["page_size"]
 
         @property
         def available_size(self):
@@ -271,7 +272,7 @@ def _check_state(expected: list[Any], got: list[Any]) -> Broken | None:
         if refused:
             zh, en = f"请求被拒绝，`{name}` 却变了。", f"The request is refused, and yet `{name}` is changed."
             return Broken(4, {"zh": zh, "en": en})
-        what, stuff = ("位置", "locations") if name == "page_table" else ("token", "tokens")
+        what, stuff = ("位置", "locations") if name == "page_table" else (" token", "tokens")
         zh = f"`{name}` 这一行的前 `cached_len` 项不是命中前缀的{what}，或者别处被改动。"
         en = f"The row of `{name}` does not begin with the {stuff} of the hit prefix, or more is changed."
         return Broken(5, {"zh": zh, "en": en})
@@ -372,5 +373,11 @@ MUTANTS = [
         instead(_RIGHT, "req.input_len - cached_len + ", "req.input_len + "),
         zh="命中的部分已经在缓存里，不再需要新的空间。",
         en="What is hit lies in the cache already and needs no new space.",
+    ),
+    Mutant(
+        "h",
+        instead(_RIGHT, " + self.reserved_size", " + self.reserved_size + self.cache_manager.page_size - 1"),
+        zh="`page_size − 1` 是给别的请求留的，`reserved_size` 里已经有了，新来的自己不用加。",
+        en="`page_size − 1` is the others' and in `reserved_size` already; the new one adds none of its own.",
     ),
 ]

@@ -82,7 +82,7 @@ def _pool(rng: random.Random, size: int, steps: list[Step]) -> dict[str, Any]:
     width = -(-longest // size) * size + size
     needed = sum(-(-end // size) - -(-start // size) for step in steps for _, start, end in step)
     # some to spare: whoever takes too many is to be told so, and not to run out
-    num_pages = 2 * needed + sum(map(len, steps)) + rng.randrange(1, 6)
+    num_pages = max(2, size) * needed + sum(map(len, steps)) + rng.randrange(1, 6)
     pages = rng.sample(range(num_pages), num_pages)
     table = [[rng.randrange(num_pages * size) for _ in range(width)] for _ in range(5)]
     return {
@@ -144,8 +144,8 @@ def _check_asked(due: list[Any], seen: list[Any]) -> Broken | None:
         return Broken(2, NO_RESULT)
     pages, right = sum(asked), sum(due[2])
     if pages > right:
-        zh = f"这一步只缺 {right} 页，却分了 {pages} 页：有些页请求已经有了。"
-        en = f"Pages missing in this step: {right}; allocated: {pages}. Requests have some of them already."
+        zh = f"这一步只缺 {right} 页，却分了 {pages} 页。"
+        en = f"Pages missing in this step: {right}; allocated: {pages}."
         return Broken(1, {"zh": zh, "en": en})
     if pages < right:
         zh = f"这一步缺 {right} 页，只分了 {pages} 页。"
@@ -298,5 +298,11 @@ MUTANTS = [
         ),
         zh="页要按请求在列表里的次序分，先来的先分。",
         en="Pages go to requests in list order; the first in the list gets the first ones.",
+    ),
+    Mutant(
+        "g",
+        instead(_RIGHT, "self._allocate(needed)", "self._allocate(needed * size)"),
+        zh="`_allocate` 要的是页数，不是 token 数。",
+        en="`_allocate` takes a number of pages, not of tokens.",
     ),
 ]

@@ -52,7 +52,8 @@ UNSEEN = {
     "match_req": "d",
     # nothing evicts between the unlock and the insertion
     "cache_req": "c",
-    "try_allocate_one": "",
+    # let in a little later, a request is computed all the same
+    "try_allocate_one": "h",
     "stale_row": "",
     # no step of these runs finds nobody to decode; after its forward a batch is taken in again
     "decode_order": "ce",

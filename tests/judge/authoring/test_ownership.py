@@ -27,7 +27,12 @@ def owners() -> Ownership:
         (DUE_TABLE, [0, 4, 8, 20], 3, "A row that is still read names free pages: 0."),
         (DUE_TABLE, [4, 20], 4, "One page has no owner after the call: 8."),
         (DUE_TABLE, [], 4, "Pages have no owner after the call: 4, 8 and 20."),
-        (OWN_COPY, [4, 20], 4, "The cache has the same prefix, and yet the own copy is not given back: 8."),
+        (
+            OWN_COPY,
+            [4, 20],
+            4,
+            "The cache has the same prefix, and yet pages of the own copy are kept: 8.",
+        ),
         (DUE_TABLE, [4, 8, 8, 20], 4, "Pages given back twice: 8."),
         (DUE_TABLE, [4, 8, 9, 20], 4, "Free slots that begin no page: 9."),
         (DUE_TABLE, [4, 8, 20, 24], 4, "Pages were given back that do not belong to this request: 24."),
