@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 import torch
+from playwright.sync_api import Browser, Error
 from runner_fixtures import runner, runner_site
-from runner_site import RunnerPage, spec
+from runner_site import RunnerPage, StaticSite, open_page, spec
 
 from judge.chat import chat_of
 from judge.exercises import Exercise, find, load_exercises
@@ -42,6 +43,25 @@ def due() -> list[Any]:
 
 def with_function(exercise: Exercise, code: str, **more: Any) -> dict[str, Any]:
     return {**REQUEST, "exercise": spec(exercise), "code": code, **more}
+
+
+@pytest.mark.parametrize("first", ["warm", "generate"])
+def test_a_model_that_failed_to_load_is_loaded_at_the_next_try(
+    first: str, browser: Browser, runner_site: StaticSite
+) -> None:
+    page = open_page(browser, runner_site)
+    request = {"prompts": ["什么是页？"], "maxTokens": 2}
+    page.call("warm")
+    page.page.route("**/*.safetensors", lambda route: route.abort())
+    with pytest.raises(Error):
+        page.call("warm", "model") if first == "warm" else page.generate(request)
+    page.page.wait_for_timeout(200)
+    assert page.page.evaluate("window.runner.state.phase") == "ready", "and no late progress of other files"
+    assert page.run("1 + 1")["value"] == "2", "what needs no model goes on"
+    page.page.unroute("**/*.safetensors")
+    report = page.generate(request)
+    assert (report["error"], report["stopped"], len(report["tokens"][0])) == (None, None, 2)
+    page.page.context.close()
 
 
 def test_the_reference_writes_what_the_engine_on_torch_writes(runner: RunnerPage, due: list[Any]) -> None:

@@ -22,7 +22,7 @@ export async function fetchManifest(base: string): Promise<Manifest> {
   return (await response.json()) as Manifest;
 }
 
-/** Fetch files at the same time; `onProgress` gets the bytes of all of them together. */
+/** Fetch files at the same time; `onProgress` gets the bytes of all of them together. With one that fails all end. */
 export async function fetchAssets(
   base: string,
   assets: readonly Asset[],
@@ -30,9 +30,10 @@ export async function fetchAssets(
 ): Promise<ArrayBuffer[]> {
   const total = assets.reduce((sum, asset) => sum + asset.bytes, 0);
   let loaded = 0;
+  const end = new AbortController();
   return Promise.all(
     assets.map(async ({ file, bytes, integrity }) => {
-      const response = await fetch(new URL(file, base));
+      const response = await fetch(new URL(file, base), { signal: end.signal });
       if (!response.ok || response.body === null) throw new AssetsMissing(`${file}: ${response.status}`);
       const whole = new Uint8Array(bytes);
       let offset = 0;
@@ -47,10 +48,13 @@ export async function fetchAssets(
         whole.set(value, offset);
         offset += value.length;
         loaded += value.length;
-        onProgress(loaded, total);
+        if (!end.signal.aborted) onProgress(loaded, total);
       }
     }),
-  );
+  ).catch((error: unknown) => {
+    end.abort();
+    throw error;
+  });
 }
 
 /** Here and not with the request, which would then bring nothing before it has brought all. */

@@ -79,8 +79,11 @@ class TabRunner implements Runner {
 
   async warm(what: "python" | "model" = "python"): Promise<void> {
     const session = await this.started();
-    if (what === "model") await this.withModel(session);
-    if (this.busy === null) this.change({ phase: "ready", coldSeconds: this.coldSeconds });
+    try {
+      if (what === "model") await this.withModel(session);
+    } finally {
+      if (this.busy === null && session.isReady) this.change({ phase: "ready", coldSeconds: this.coldSeconds });
+    }
   }
 
   async samples(
