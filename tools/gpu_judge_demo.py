@@ -1,9 +1,9 @@
 """Exercises on a GPU, five of them with an accepted solution and with a wrong one, in a few lines.
 
 ``python -m tools.gpu_judge_demo [--device cuda|cpu] [--all | ID ...]``. A wrong solution would end at the
-hidden tests; here it goes into the engine all the same, to see whether the engine part notices it there. "cpu" goes
-the same way without a GPU. Needs torch, msgspec, tokenizers and safetensors; flashinfer and pyseccomp are
-used where they are installed.
+hidden tests; here it goes into the engine all the same, to see whether the engine part notices it there.
+"cpu" goes the same way without a GPU. Needs torch, msgspec, tokenizers and safetensors; flashinfer and
+pyseccomp are used where they are installed.
 """
 
 from __future__ import annotations
