@@ -107,6 +107,18 @@ def test_a_learners_function_is_in_the_engine_and_its_lines_are_in_the_trace(
     assert {event["type"] for event in report["trace"]} >= {"admitted", "batch", "sampled", "finished"}
 
 
+def test_several_of_a_learners_functions_are_in_the_engine_at_once(
+    runner: RunnerPage, due: list[Any]
+) -> None:
+    own = [
+        {"exercise": spec(find(id)), "code": solution_text(find(id))} for id in ("180", "192", "193", "196")
+    ]
+    report = runner.generate({**REQUEST, "functions": own})
+    assert (report["error"], report["cannot"], report["used"]) == (None, None, [180, 192, 193, 196])
+    assert report["tokens"] == [result["token_ids"] for result in due]
+    assert report["tokensEqual"] is True
+
+
 def test_pages_that_a_function_forgets_are_counted(runner: RunnerPage) -> None:
     code = (
         "def cache_req(self, req, *, finished):\n"

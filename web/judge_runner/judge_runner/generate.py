@@ -9,8 +9,9 @@ from typing import Any
 
 from judge.chat import chat_of
 from judge.i18n import both
-from judge.swap import program
+from judge.swap import SwapSpec, program
 from judge.swap.one_file import SLUGS
+from judge.swap.whole import has_place, install_all
 from judge_runner import errors, submission
 from judge_runner.ending import told_in
 from judge_runner.output import Output, printing_to
@@ -61,6 +62,7 @@ class _Run:
         self._start = self._last = time.perf_counter()
         self.report: dict[str, Any] = {
             "pages": None, "tokensEqual": None, "stopped": None, "cannot": None, "error": None,
+            "used": [],
         }  # fmt: skip
 
     def go(self) -> None:
@@ -70,9 +72,12 @@ class _Run:
             self._functions = {self._exercise["target"].rpartition(":")[2].rpartition(".")[2]: target}
         else:
             self._begun()
+        several = [(_spec(each), _load_one(each, self._begun)) for each in _together(self._args)]
         job = self._job()
         self._start = self._last = time.perf_counter()
-        result = program.run(job, self._functions, self._take)
+        with install_all(several):
+            result = program.run(job, self._functions, self._take)
+        self.report["used"] = [each["exercise"]["id"] for each in _together(self._args)]
         if "told" in result:
             told = result["told"]
             words = both(f"verdict.{told['key']}", **told["values"])
@@ -80,7 +85,7 @@ class _Run:
             return
         if result["pages"]["total"]:
             self.report["pages"] = _pages(result["pages"])
-        if self._functions:
+        if self._functions or several:
             self.report["tokensEqual"] = result["tokens"] == _reference_tokens(job)
 
     def end(self) -> None:
@@ -124,6 +129,7 @@ class _Run:
                 "max_seq_len_override": _MAX_LEN,
                 "device": "cpu",
                 **settings_for(self._exercise),
+                **{k: v for each in _together(asked) for k, v in settings_for(each["exercise"]).items()},
             },
             "trace": True,
             "margins": False,
@@ -143,6 +149,31 @@ class _Run:
         text = _decode(self._ids[index]).rstrip("\ufffd")
         new, self._sent[index] = text[len(self._sent[index]) :], text
         self._emit("token", {"index": index, "text": new, "token": token, "cached": self._cached[index]})
+
+
+def _together(args: dict[str, Any]) -> list[dict[str, Any]]:
+    """Of the ``functions`` that are asked for those that can be in the engine in company, by exercise.
+
+    Of two that are about the same function, the later one, as in ``judge.py engine``.
+    """
+    asked = sorted(args.get("functions") or [], key=lambda each: each["exercise"]["id"])
+    able = [each for each in asked if has_place(_spec(each))]
+    return list({each["exercise"]["target"]: each for each in able}.values())
+
+
+def _spec(one: dict[str, Any]) -> SwapSpec:
+    exercise = one["exercise"]
+    return SwapSpec(exercise["slug"], exercise["place"], exercise["target"], tuple(exercise["members"]))
+
+
+def _load_one(one: dict[str, Any], begun: Callable[[], None]) -> Any:
+    """The function, or why it cannot be loaded, with its name: one of several."""
+    try:
+        return submission.load(one["code"], one["exercise"], begun)
+    except submission.CannotRun as error:
+        name = one["exercise"]["target"].rpartition(":")[2]
+        error.told["message"] = both("runner.one_of_several", name=name, text=error.told["message"])
+        raise
 
 
 def settings_for(exercise: dict[str, Any] | None) -> dict[str, Any]:

@@ -3,7 +3,9 @@
 import type { ExerciseSpec } from "../runner/types";
 import { chrome } from "./chrome";
 import { byId, day, h, icon, rich, say } from "./dom";
+import { stoppedWords } from "./desk/samples";
 import { sayState } from "./loading";
+import { ownFunctions, runFacts } from "./own-functions";
 import { hasRunner, runner, whyNot } from "./runner";
 import { at, site } from "./site-data";
 import { nextOf, showStanding, stateOf, type Standings } from "./standing";
@@ -112,17 +114,12 @@ function showText(run: LastRun): void {
     run.text,
     h("span", { class: "caret", "aria-hidden": "true" }),
   );
-  byId("now-facts").textContent = t("run_speed", { speed: run.tokensPerSecond.toFixed(0) });
+  byId("now-facts").replaceChildren(...rich(runFacts(run)));
 }
 
-/** The accepted function of the latest chapter goes into the engine; the others are the reference. */
-async function mine(known: Standings): Promise<{ exercise: ExerciseData; code: string } | null> {
-  const last = entries.filter((one) => one.place !== "none" && known.get(one.id)?.code).at(-1);
-  const code = last && known.get(last.id)?.code;
-  if (!last || !code) return null;
-  const answer = await fetch(at(`assets/exercises/${last.id}.json`));
-  const exercise = ((await answer.json()) as Record<string, ExerciseData>)[lang()];
-  return exercise && exercise.browser === "all" ? { exercise, code } : null;
+async function exerciseOf(id: number): Promise<ExerciseData | undefined> {
+  const answer = await fetch(at(`assets/exercises/${id}.json`));
+  return ((await answer.json()) as Record<string, ExerciseData>)[lang()];
 }
 
 async function run(store: Store, known: Standings, button: HTMLButtonElement): Promise<void> {
@@ -139,14 +136,15 @@ async function run(store: Store, known: Standings, button: HTMLButtonElement): P
       onState: (state) => sayState(facts, state, t("run_running")),
       onToken: ({ text }) => out.append(text),
     });
-    const own = await mine(known).catch(() => null);
-    const report = await python.generate({ ...(own ?? {}), prompts: [prompt], maxTokens: MOST_TOKENS }).finally(stop);
-    const wrong = report.cannot?.message[lang()] ?? report.error?.message[lang()];
+    const functions = await ownFunctions(entries, known, exerciseOf);
+    const report = await python.generate({ functions, prompts: [prompt], maxTokens: MOST_TOKENS }).finally(stop);
+    const wrong = report.cannot?.message[lang()] ?? report.error?.message[lang()] ?? (report.stopped ? stoppedWords(report.stopped) : null);
     if (wrong) {
-      say(facts, wrong);
+      say(facts, ...rich(wrong));
       return;
     }
-    const last: LastRun = { prompt, text: report.texts[0] ?? "", tokensPerSecond: report.tokensPerSecond, at: Date.now() };
+    const names = functions.filter(({ exercise }) => report.used.includes(exercise.id)).map(({ exercise }) => exercise.name);
+    const last: LastRun = { prompt, text: report.texts[0] ?? "", tokensPerSecond: report.tokensPerSecond, names, at: Date.now() };
     showText(last);
     await store.put("meta", { key: `${LAST_RUN}:${lang()}`, value: last }).catch(() => {});
   } catch (error) {

@@ -6,4 +6,4 @@ export function singular(form: string, values: Readonly<Record<string, unknown>>
 }
 
 const COUNTED =
-  /\{(\w+)\} (byte|card|day|event|hint|line|lock|message|minute|node|page|place|point|rank|request|row|step|submission|time|token)s\b( are\b)?/g;
+  /\{(\w+)\} (byte|card|day|event|function|hint|line|lock|message|minute|node|page|place|point|rank|request|row|step|submission|time|token)s\b( are\b)?/g;

@@ -99,6 +99,7 @@ export const generateReport: Reader<Raw<GenerateReport>> = (value) => {
     trace: list(traceEvent)(report["trace"]),
     pages: nullable(pages)(report["pages"]),
     tokensEqual: nullable(boolean)(report["tokensEqual"]),
+    used: list(count)(report["used"]),
     stopped: nullable(stopped)(report["stopped"]),
     cannot: nullable(cannot)(report["cannot"]),
     error: nullable(failure)(report["error"]),

@@ -361,6 +361,7 @@ function partial(events: TokenEvent[], prompts: number, seconds: number): decode
     trace: [],
     pages: null,
     tokensEqual: null,
+    used: [],
     stopped: null,
     cannot: null,
     error: null,

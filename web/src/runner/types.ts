@@ -78,6 +78,8 @@ export interface GenerateRequest {
   /** With it and `code`, the learner's function is in the engine; without, the reference runs. */
   exercise?: ExerciseSpec;
   code?: string;
+  /** Several of the learner's functions, all in the engine at once, in place of the two above. */
+  functions?: { exercise: ExerciseSpec; code: string }[];
   prompts: string[];
   maxTokens: number;
   temperature?: number;
@@ -109,6 +111,8 @@ export interface GenerateReport {
   pages: { free: number; cached: number; total: number; leaked: number } | null;
   /** Whether a reference run on the same prompts gave the same tokens; null where none was made. */
   tokensEqual: boolean | null;
+  /** Of `functions` those that were in the engine, by exercise: some go with no others, or were replaced by later ones. */
+  used: number[];
   stopped: Stopped | null;
   cannot: CannotRun | null;
   /** An exception in the learner's function or in the engine behind it. */

@@ -89,6 +89,8 @@ export interface LastRun {
   prompt: string;
   text: string;
   tokensPerSecond: number;
+  /** The names of the learner's functions that were in the engine. */
+  names?: string[];
   at: number;
   look?: Look;
 }
