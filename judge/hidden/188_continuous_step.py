@@ -139,7 +139,8 @@ def check(case: Case, expected: list[Any], got: list[Any]) -> Broken | None:
     if len(got) != len(expected):
         return Broken(4, NO_RESULT)
     if text := outcome(expected[0], got[0]):
-        return Broken(8, text)
+        error = got[0].get("error") if isinstance(got[0], dict) else None
+        return Broken(4 if "value" in expected[0] and error != "ValueError" else 8, text)
     if "value" in expected[0]:
         due, seen = expected[0]["value"], got[0]["value"]
         broken = _check_shape(due, seen) or _check_list(due, seen) or _check_plan(due, seen)
@@ -226,8 +227,9 @@ def _check_one(right: dict[str, Any], mine: dict[str, Any], place: int) -> Broke
         return Broken(2, text)
     if mine["blocks"] != right["blocks"]:
         text = {
-            "zh": f"{zh}持有的块数不对：按总长度算，尾块里可能还有空位。",
-            "en": f"The blocks that {en} holds are wrong: count by the total length, the last may have room.",
+            "zh": f"{zh}持有的块数不对：这一步之后算好的 token 有几个，就按这个总数算，尾块里可能还有空位。",
+            "en": f"The blocks that {en} holds are wrong: count by all tokens computed after this step;"
+            " the last block may have room.",
         }
         return Broken(3, text)
     if mine["computed"] != right["computed"] or mine["target"] != right["target"]:

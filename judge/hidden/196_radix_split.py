@@ -113,8 +113,9 @@ _PARTS = {
     ),
     "prefix_lock_ref": (
         4,
-        "共享结点的锁计数与原来的结点不同，锁着这条边的请求会失去它。",
-        "The shared node's lock count is not the old node's: whoever holds the edge locked loses it.",
+        "共享结点的锁计数与原来的结点不同：少了，锁着这条边的请求会失去它；多了，它再也淘汰不掉。",
+        "The shared node's lock count is not the old node's: with fewer, whoever holds the edge locked loses"
+        " it; with more, it can never be evicted.",
     ),
 }
 
@@ -164,7 +165,7 @@ MUTANTS = [
     Mutant(
         "a",
         instead(_RIGHT, '"prefix_lock_ref": lock_ref', '"prefix_lock_ref": 0'),
-        zh="公共节点也有请求正在用，应继承锁计数。",
+        zh="共享结点也有请求正在用，应继承锁计数。",
         en="A running request uses the shared node, too: it inherits the lock count.",
     ),
     Mutant(

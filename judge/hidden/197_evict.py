@@ -303,7 +303,10 @@ def check(case: Case, expected: list[Any], got: list[Any]) -> Broken | None:
 
 def _check_result(size: int, due: dict[str, Any], seen: Any) -> Broken | None:
     if text := outcome(due, seen):
-        return Broken(2 if "error" in due else 1 if size == 0 else 7, text)
+        error = seen.get("error") if isinstance(seen, dict) else None
+        # where a call should not have raised: RuntimeError comes of the check, IndexError of an empty heap
+        unexpected = {"RuntimeError": 2, "IndexError": 6}.get(str(error), 5)
+        return Broken(2 if "error" in due else 1 if size == 0 else unexpected, text)
     if "error" in due:
         return None
     right, mine = due["value"], seen["value"]
@@ -316,11 +319,18 @@ def _check_result(size: int, due: dict[str, Any], seen: Any) -> Broken | None:
     if size == 0:
         return Broken(1, {"zh": "要 0 个，却交出了位置。", "en": "Asked for 0, locations are given up."})
     if sorted(freed) == sorted(wanted):
-        zh = "交出的位置是对的，次序却不是走的次序。"
-        en = "The right locations are given up, but not in the order of going."
+        zh = "交出的位置是对的，次序不对：结点按走的先后，孩子先于父结点；结点之内按原来的次序。"
+        en = (
+            "The right locations are given up, but in another order: nodes as they go, children before their"
+            " parent, and within a node its own order."
+        )
         return Broken(7, {"zh": zh, "en": en})
     if len(freed) < size:
         zh, en = "交出的 token 少于要的。", "Fewer tokens are given up than were asked for."
+        return Broken(4, {"zh": zh, "en": en})
+    if freed == wanted[: len(freed)]:
+        zh = "最后走的结点只交出了一部分位置：结点整个走，可以多于 `size`。"
+        en = "Of the last node only a part is given up: whole nodes go, which may be more than `size`."
         return Broken(4, {"zh": zh, "en": en})
     if freed[: len(wanted)] == wanted:
         zh = "已经够了，却还多走了一个结点。"

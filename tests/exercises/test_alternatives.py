@@ -1538,3 +1538,41 @@ def test_a_known_mistake_in_another_way(key: str) -> None:
     outcomes, due = judged(key, WRONG[key])
     found = diagnose(find(key.split()[0]).hidden, outcomes, due)
     assert found is not None and found.letter == key.split()[1]
+
+
+EVICT = """
+import heapq
+import torch
+def evict(self, size):
+    if size == 0:
+        return self._empty
+    if size > self.evictable_size:
+        raise RuntimeError
+    heap = [(n.timestamp, n.uuid, n) for n in self._nodes() if n.is_leaf and n.ref_count == 0]
+    heapq.heapify(heap)
+    out = []
+    while sum(map(len, out)) < size:
+        node = heapq.heappop(heap)[2]
+        up = node.parent
+        del up.children[self.key_fn(node._key)]
+        self.evictable_size -= node.length
+        out.append(node.value)
+        if up.is_leaf and up.ref_count == 0:
+            heapq.heappush(heap, (up.timestamp, up.uuid, up))
+    return torch.cat(out)
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rule"),
+    [
+        ("torch.cat(out)", "torch.cat(out)[:size]", 4),
+        ("self.key_fn(node._key)", "tuple(node._key.tolist())", 5),
+        ("n.is_leaf and ", "", 7),
+        ("size > self", "size >= self", 2),
+    ],
+)
+def test_what_is_no_known_mistake_names_the_rule_that_it_breaks(old: str, new: str, rule: int) -> None:
+    assert EVICT.count(old) == 1
+    outcomes, _ = judged("197", EVICT.replace(old, new))
+    assert next(o.rule for o in outcomes if o.verdict is not Verdict.AC) == rule

@@ -53,8 +53,9 @@ def test_a_locked_parent_stays(target):
     cache = start()
     target(cache, 1)
     cache.lock_handle(match(cache, 1, 2))
+    match(cache, 7, 8)  # now [7, 8] is younger than [1, 2]
     assert target(cache, 3).tolist() == [12, 20, 21], (
-        "[1, 2] 有请求在读，轮到 [7, 8]。\nA request reads [1, 2]; it is the turn of [7, 8]."
+        "[1, 2] 更旧，但有请求在读，轮到 [7, 8]。\n[1, 2] is older, but a request reads it: [7, 8] goes."
     )
     assert cache.size_info == (0, 2), "只剩受保护的 2 个。\nOnly the 2 protected ones are left."
     cache.check_integrity()
