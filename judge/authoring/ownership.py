@@ -58,14 +58,14 @@ class Ownership:
         return None
 
     def _check_freed(self, slots: set[int], due: set[int], named: set[int]) -> Broken | None:
-        if wrong := named & slots:
-            zh = "还会被读的行指向空闲的页：{}。"
-            en = "A row that is still read names free pages: {}."
-            return Broken(self.row_rule, with_pages(zh, en, wrong))
         if wrong := self.cached & slots:
             zh = "这些页在前缀缓存里，却也在空闲表里：{}。"
             en = "Pages of the prefix cache are in the free list, too: {}."
             return self._page(zh, en, wrong)
+        if wrong := named & slots:
+            zh = "还会被读的行指向空闲的页：{}。"
+            en = "A row that is still read names free pages: {}."
+            return Broken(self.row_rule, with_pages(zh, en, wrong))
         if wrong := slots - due:
             zh = "归还了不属于这个请求的页：{}。"
             en = "Pages were given back that do not belong to this request: {}."

@@ -169,6 +169,10 @@ def _check_table(step: Step, size: int, before: TensorData, due: TensorData, see
     for row, start, end in step:
         first, last = -(-start // size) * size, -(-end // size) * size
         written |= {(row, position) for position in range(first, last)}
+        if first < last and mine[row][start:first] != old[row][start:first]:
+            zh = "请求已有的那一页被改写了：新的页从 `first_page * page_size` 写起。"
+            en = "A page that the request has is written again: new ones begin at `first_page * page_size`."
+            return Broken(4, {"zh": zh, "en": en})
         if broken := _check_row(size, right[row][first:last], mine[row][first:last], old[row][first:last]):
             return broken
     zh = "这些页之外，页表里还有别的格被改动了。"
@@ -304,5 +308,15 @@ MUTANTS = [
         instead(_RIGHT, "self._allocate(needed)", "self._allocate(needed * size)"),
         zh="`_allocate` 要的是页数，不是 token 数。",
         en="`_allocate` takes a number of pages, not of tokens.",
+    ),
+    Mutant(
+        "h",
+        instead(
+            _RIGHT,
+            "begin, end = first * size, last * size",
+            "begin, end = req.cached_len, req.cached_len + (last - first) * size",
+        ),
+        zh="不从 `cached_len` 写起：半满的那一页早就在行里，新的页在它后面。",
+        en="Do not begin at `cached_len`: the half-full page is in the row already, and new ones follow it.",
     ),
 ]

@@ -57,8 +57,8 @@ UNSEEN = {
     "stale_row": "",
     # no step of these runs finds nobody to decode; after its forward a batch is taken in again
     "decode_order": "ce",
-    # whose page is which changes nothing that is computed
-    "allocate_paged": "f",
+    # whose page is which changes nothing that is computed; no step begins inside a page and needs another
+    "allocate_paged": "fh",
     # a prompt that is cut is the last of its batch: nobody asks what is reserved behind it
     "add_one_req": "a",
     # as many decode as the budget had tokens for their prompts; waiting prompts are told up to its end

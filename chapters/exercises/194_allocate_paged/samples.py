@@ -53,6 +53,18 @@ def test_a_page_every_four_steps(target):
     )
 
 
+def test_a_page_half_full(target):
+    """第 1 页写了一半，这一步要算 5 个
+    Page 1 is half written, and this step computes 5"""
+    manager = start([8, 20])
+    manager.page_table[0, :8] = torch.arange(24, 32, dtype=torch.int32)
+    target(manager, [request(0, 6, 11)])
+    assert manager.page_table[0, :13].tolist() == [*range(24, 32), 8, 9, 10, 11, 0], (
+        "只缺第 2 页，写位置 8 到 11；位置 6 和 7 早就有了。\n"
+        "Only page 2 is missing: write positions 8 to 11; 6 and 7 are there already."
+    )
+
+
 def test_one_allocation(target):
     """整批只要一次
     One allocation for the batch"""

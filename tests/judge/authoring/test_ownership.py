@@ -24,7 +24,7 @@ def owners() -> Ownership:
     [
         (DUE_TABLE, [20, 4, 8], None, None),
         (OWN_COPY, [4, 8, 20], 3, "A row that is still read names free pages: 8."),
-        (DUE_TABLE, [0, 4, 8, 20], 3, "A row that is still read names free pages: 0."),
+        (DUE_TABLE, [0, 4, 8, 20], 4, "Pages of the prefix cache are in the free list, too: 0."),
         (DUE_TABLE, [4, 20], 4, "One page has no owner after the call: 8."),
         (DUE_TABLE, [], 4, "Pages have no owner after the call: 4, 8 and 20."),
         (
