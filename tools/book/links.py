@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from judge.exercises import load_exercises
 from judge.i18n import LANGS
-from tools.book.site import ADDRESSES, ANIMATION, INLINE_EXERCISE, SCRIPT, SHARED, UP
+from tools.book.site import ADDRESSES, ANIMATION, ICON, INLINE_EXERCISE, SCRIPT, SHARED, UP
 
 _EXERCISE = re.compile(r"(?P<lang>zh|en)/exercises/(?P<id>\d+)/")
 _TRACE = re.compile(r"assets/animations/(?:traces/)?[\w.-]+")
@@ -78,7 +78,8 @@ def _wrong_on_site(target: str, address: str, numbers: set[int]) -> str:
     if found := _EXERCISE.fullmatch(target):
         return "" if int(found["id"]) in numbers else f"no exercise {found['id']}: {address}"
     known = {each.format(lang=lang) for each in ADDRESSES for lang in LANGS}
-    known |= {f"assets/styles/{name}" for name in SHARED} | {*INLINE_EXERCISE, *ANIMATION, f"assets/{SCRIPT}"}
+    known |= {f"assets/styles/{name}" for name in SHARED} | {f"assets/{name}" for name in (SCRIPT, ICON)}
+    known |= {*INLINE_EXERCISE, *ANIMATION}
     return "" if target in known or _TRACE.fullmatch(target) else f"the site has no {address}"
 
 

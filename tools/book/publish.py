@@ -18,7 +18,7 @@ from tools.book.shell import course_map, definitions, extras, languages
 from tools.book.summary import Entry
 from tools.node import WEB, find_node
 
-SHEETS = ("book.css", "figure.css", "mark.svg")
+SHEETS = ("book.css", "figure.css")
 SCRIPTS = WEB / "src" / "book"
 _ID = re.compile(r'\bid="([^"]+)"')
 _HEADING = re.compile(r'<h[23] id="([^"]+)"')

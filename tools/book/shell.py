@@ -11,7 +11,7 @@ from judge.exercises import Exercise, find
 from judge.i18n import t
 from tools.book.glossary import Term
 from tools.book.parts import THEME, inline, part
-from tools.book.site import ANIMATION, INLINE_EXERCISE, POLICY, SCRIPT, SHARED, UP
+from tools.book.site import ANIMATION, ICON, INLINE_EXERCISE, POLICY, SCRIPT, SHARED, UP
 from tools.book.summary import Entry
 
 NAMES = {"zh": ("zh-CN", "中文"), "en": ("en", "EN")}
@@ -43,6 +43,7 @@ def template(lang: str, total: int) -> str:
     text = (
         text.replace("[[shared]]", sheets)
         .replace("[[script]]", f"{UP}assets/{SCRIPT}")
+        .replace("[[icon]]", f"{UP}assets/{ICON}")
         .replace("[[policy]]", POLICY)
     )
     text = text.replace("[[places]]", part("places", Words(lang), f"{UP}{lang}/"))

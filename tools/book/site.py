@@ -25,6 +25,9 @@ SHARED = ("palette.css", "tokens.css", "base.css")
 SCRIPT = "theme.js"
 """The site's, loaded before a page is drawn, from `assets/`."""
 
+ICON = "mark.svg"
+"""The site's icon, from `assets/`, too."""
+
 INLINE_EXERCISE = ("assets/styles/inline.css", "assets/app/inline.js")
 ANIMATION = ("assets/animations/element.js",)
 ADDRESSES = tuple(f"{{lang}}/{place}" for place in ("", "exercises/", "cards/", "playground/", "progress/"))
@@ -85,10 +88,11 @@ def set_policy(book: Path, policy: str) -> None:
 
 
 def publish_shared(assets: Path) -> None:
-    """What every page of the site and of the book loads: style sheets and fonts, and the script of themes."""
+    """What every page of the site and of the book loads: style sheets, fonts, icon, the script of themes."""
     styles = assets / "styles"
     styles.mkdir(parents=True, exist_ok=True)
     for name in SHARED:
         shutil.copyfile(STYLES / name, styles / name)
     shutil.copytree(STYLES / "fonts", styles / "fonts", dirs_exist_ok=True)
-    shutil.copyfile(ROOT / "web" / "static" / SCRIPT, assets / SCRIPT)
+    for name in (SCRIPT, ICON):
+        shutil.copyfile(ROOT / "web" / "static" / name, assets / name)
