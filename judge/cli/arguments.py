@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from judge.i18n import t
 
-COMMANDS = ("test", "list", "start", "solution", "engine", "doctor", "check")
+COMMANDS = ("test", "list", "start", "hint", "solution", "engine", "doctor", "check")
 
 
 class Usage(Exception):
@@ -68,6 +68,9 @@ def _parser(lang: str) -> _Parser:
     start = command("start")
     start.add_argument("id", nargs="?")
     start.add_argument("--force", action="store_true")
+    hint = command("hint")
+    hint.add_argument("id", nargs="?")
+    hint.add_argument("number", nargs="?", default="1")
     solution = command("solution")
     solution.add_argument("id", nargs="?")
     solution.add_argument("--force", action="store_true")
@@ -98,6 +101,6 @@ def parse(argv: list[str], lang: str) -> argparse.Namespace:
     options = _parser(lang).parse_args(words + (leading if words[0] in COMMANDS else []))
     if options.help:
         options.command, options.lang = "help", lang
-    elif options.command in ("test", "start", "solution") and not options.id:
+    elif options.command in ("test", "start", "hint", "solution") and not options.id:
         raise Usage(t("cli.which_exercise", lang, command=options.command))
     return options

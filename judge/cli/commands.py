@@ -43,6 +43,7 @@ def run(options: argparse.Namespace) -> int:
         "test": test,
         "list": list_exercises,
         "start": start,
+        "hint": hint,
         "solution": solution,
         "engine": engine,
         "doctor": doctor,
@@ -248,6 +249,20 @@ def start(options: argparse.Namespace) -> int:
         print(t("cli.kept_old", options.lang, file=workspace.shown(kept)))
     _start_file(exercise, options.lang)
     print(t("cli.started", options.lang, file=workspace.shown(path), id=exercise.id))
+    return ACCEPTED
+
+
+def hint(options: argparse.Namespace) -> int:
+    """One of the hints, and how to get the next."""
+    exercise, lang = _exercise(options.id, options.lang), options.lang
+    total = len(exercise.hints)
+    numbers = [str(number) for number in range(1, total + 1)]
+    if options.number not in numbers:
+        raise Usage(t("cli.no_such_hint", lang, id=exercise.id, number=options.number[:20], total=total))
+    number = int(options.number)
+    print(t("cli.hint", lang, number=number, total=total, text=exercise.hints[number - 1][lang]))
+    if number < total:
+        print(t("cli.hint_next", lang, id=exercise.id, number=number + 1))
     return ACCEPTED
 
 

@@ -57,6 +57,7 @@ def test_lang_outranks_the_locale(monkeypatch):
     [
         (["999"], "There is no exercise '999'"),
         (["test"], "Which exercise?"),
+        (["hint"], "Which exercise?"),
         (["solution"], "Which exercise?"),
         (["192", "--fast"], "arguments are wrong"),
         (["192", "--lang", "fr"], "arguments are wrong"),
@@ -150,6 +151,17 @@ def test_list_marks_what_was_started(workspace, capsys):
     rows = json.loads(run(capsys, "list", "--json")[1])
     assert {row["exercise"] for row in rows} >= {176, 188, 192, 193, 196}
     assert next(row for row in rows if row["exercise"] == 192)["started"] is True
+
+
+def test_hints_are_given_one_at_a_time(workspace, capsys):
+    texts = [text["en"] for text in find("192").hints]
+    code, out, _ = run(capsys, "hint", "192")
+    assert code == 0 and texts[0] in out and texts[1] not in out and "hint 192 2" in out
+    code, out, _ = run(capsys, "hint", "192", "3")
+    assert code == 0 and texts[2] in out and "The next one" not in out
+    for number in ("0", "4", "x"):
+        code, _, err = run(capsys, "hint", "192", number)
+        assert code == 2 and "3 hints" in err
 
 
 def test_the_solution_is_shown_after_a_pass_only(workspace, capsys):
