@@ -213,7 +213,7 @@ class ChunkedReq(Req):
         raise RuntimeError(f"request {self.uid}: no token follows a prompt that is computed in part")
 
 
-@dataclass
+@dataclass(repr=False)  # asked before all fields are set, it would raise
 class Batch:
     """The requests of one forward, and their tokens as one row without padding.
 

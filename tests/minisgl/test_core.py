@@ -97,6 +97,10 @@ def test_batch_phase_and_padding() -> None:
     assert Batch(reqs, "decode").is_decode
 
 
+def test_a_new_batch_can_be_printed() -> None:
+    assert "Batch" in repr(Batch([], "decode"))
+
+
 def test_forward_batch_is_not_nested_and_ends_on_errors() -> None:
     ctx, batch = Context(page_size=1), Batch([], "decode")
     with pytest.raises(RuntimeError, match="no forward"):

@@ -116,7 +116,7 @@ class Req:
         )
 
 
-@dataclass
+@dataclass(repr=False)  # asked before all fields are set, it would raise
 class Batch:
     """The requests of one forward, and their tokens as one row without padding."""
 
