@@ -14,7 +14,27 @@ from typing import Any
 
 import numpy as _np
 
-from . import _absent, _arith, _create, _grad, _index, _linalg, _random, _reduce, _repr, _shape
+from . import (
+    _absent,
+    _along,
+    _arith,
+    _convert,
+    _create,
+    _data,
+    _grad,
+    _index,
+    _indexed,
+    _linalg,
+    _masked,
+    _memory,
+    _parts,
+    _pointwise,
+    _random,
+    _reduce,
+    _repr,
+    _sets,
+    _shape,
+)
 from ._absent import AbsentModule, NotInTabError
 from ._core import FUNCTIONS as _FUNCTIONS
 from ._core import Tensor

@@ -44,7 +44,7 @@ class Tensor:
     __array_priority__ = 1000  # numpy's operators leave theirs to ours
 
     def __new__(cls, *data: Any, device: Any = None) -> Tensor:
-        from ._create import legacy_tensor
+        from ._data import legacy_tensor
 
         return legacy_tensor(cls, data)
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ._arith import operands, store
+from ._arith import store
 from ._core import Tensor, method, op, wrap
 from ._dtype import FLOAT16, FLOAT32
+from ._operands import operands
 
 _new = object.__new__
 # numpy in the tab has no BLAS: its plain loop for `@` takes twice as long as that of einsum.

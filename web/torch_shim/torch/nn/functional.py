@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 
 from .._absent import missing_attribute
-from .._arith import erf_np, store, where
+from .._along import log_softmax as _log_softmax
+from .._along import softmax as _softmax
+from .._along import softmax_np
+from .._arith import store
 from .._core import Tensor, wrap
 from .._dtype import BOOL, FLOAT16, FLOAT32, INT32, INT64, as_shape
 from .._index import rows_of
 from .._linalg import _same_dtype, linear_np, product
-from .._reduce import log_softmax as _log_softmax
-from .._reduce import softmax as _softmax
-from .._reduce import softmax_np
+from .._pointwise import erf_np, where
 
 _new = object.__new__
 _add_reduce = np.add.reduce
