@@ -1,7 +1,7 @@
 /** Python in the tab, as pages use it: see types.ts. */
 import { AssetsMissing, fetchManifest } from "./assets";
+import { type Call, GENERATE_S, generateCall, RUN_S, runCall, SAMPLES_S, samplesCall } from "./calls";
 import * as decode from "./decode";
-import { asksForModel } from "./model";
 import { LostTask, Session } from "./session";
 import {
   type GenerateReport,
@@ -23,9 +23,6 @@ import type { Task } from "./wire";
 
 export * from "./types";
 
-const SAMPLES_S = 5;
-const GENERATE_S = 60;
-const RUN_S = 10;
 const LINT_S = 2;
 /** Below, a second Python would take memory that the page needs. In GiB, as the browser tells it. */
 const LEAST_MEMORY = 4;
@@ -40,17 +37,6 @@ export interface RunnerOptions {
 
 export function createRunner(options: RunnerOptions): Runner {
   return new TabRunner(new URL(options.assets, document.baseURI).href);
-}
-
-/** What a call of the runner is, beside its report. */
-interface Call<Report> {
-  what: "samples" | "generate" | "run";
-  args: unknown;
-  seconds: number;
-  model: boolean;
-  read(data: unknown): decode.Raw<Report>;
-  /** The report of a run that ended without one of its own. */
-  lost(seconds: number, because: "garbled" | "ended"): decode.Raw<Report>;
 }
 
 class TabRunner implements Runner {
@@ -94,18 +80,7 @@ class TabRunner implements Runner {
     const results: SampleResult[] = [];
     const stop = this.listen({ onSample: (result) => results.push(result) });
     try {
-      return await this.call<SamplesReport>({
-        what: "samples",
-        args: { exercise, code },
-        seconds,
-        model: false,
-        read: decode.samplesReport,
-        lost: (_seconds, because) => ({
-          results,
-          stopped: null,
-          cannot: because === "garbled" ? cannot(words.garbled()) : null,
-        }),
-      });
+      return await this.call(samplesCall(exercise, code, seconds, results));
     } finally {
       stop();
     }
@@ -118,17 +93,7 @@ class TabRunner implements Runner {
     const tokens: TokenEvent[] = [];
     const stop = this.listen({ onToken: (token) => tokens.push(token) });
     try {
-      return await this.call<GenerateReport>({
-        what: "generate",
-        args: request,
-        seconds,
-        model: true,
-        read: decode.generateReport,
-        lost: (taken, because) => ({
-          ...partial(tokens, request.prompts.length, taken),
-          error: because === "garbled" ? { line: null, message: words.garbled() } : null,
-        }),
-      });
+      return await this.call(generateCall(request, seconds, tokens));
     } finally {
       stop();
     }
@@ -142,21 +107,7 @@ class TabRunner implements Runner {
       },
     });
     try {
-      return await this.call<RunReport>({
-        what: "run",
-        args: { code },
-        seconds,
-        model: asksForModel(code),
-        read: decode.runReport,
-        lost: (taken, because) => ({
-          stdout,
-          value: null,
-          stopped: null,
-          cannot: null,
-          error: because === "garbled" ? { line: null, message: words.garbled() } : null,
-          seconds: taken,
-        }),
-      });
+      return await this.call(runCall(code, seconds, () => stdout));
     } finally {
       stop();
     }
@@ -342,28 +293,4 @@ function task(call: Task["call"], args: unknown): Task {
 
 function memory(): number {
   return (navigator as { deviceMemory?: number }).deviceMemory ?? LEAST_MEMORY;
-}
-
-function cannot(message: { zh: string; en: string }): SamplesReport["cannot"] {
-  return { kind: "exception", line: null, column: null, message };
-}
-
-function partial(events: TokenEvent[], prompts: number, seconds: number): decode.Raw<GenerateReport> {
-  const of = (index: number) => events.filter((event) => event.index === index);
-  const indices = Array.from({ length: prompts }, (_, index) => index);
-  return {
-    texts: indices.map((index) => of(index).map((event) => event.text).join("")),
-    tokens: indices.map((index) => of(index).map((event) => event.token)),
-    cached: indices.map(() => 0),
-    finish: indices.map(() => "abort" as const),
-    seconds,
-    tokensPerSecond: seconds > 0 ? events.length / seconds : 0,
-    trace: [],
-    pages: null,
-    tokensEqual: null,
-    used: [],
-    stopped: null,
-    cannot: null,
-    error: null,
-  };
 }
