@@ -5,7 +5,7 @@ import { apiHelp } from "../editor/api";
 import { Editor } from "../editor/editor";
 import { clock, h, icon, plainCode, rich, say } from "../dom";
 import type { Runner } from "../../runner/types";
-import { NoJudge, Refused, send, newKey, solution, submission, Unreachable } from "../judge/client";
+import { NoJudge, Refused, solution, submission, Unreachable } from "../judge/client";
 import { follow } from "../judge/follow";
 import { Outbox } from "../judge/outbox";
 import { halfCharacter } from "../lib/text";
@@ -20,6 +20,7 @@ import { t } from "../words";
 import { Hints } from "./hints";
 import { type DeskParts, layout } from "./layout";
 import { diffView, historyList, Panel } from "./panel";
+import { SampleRuns } from "./sample-runs";
 import { Samples } from "./samples";
 import { Live } from "./stream";
 import { Tries } from "./tries";
@@ -45,6 +46,7 @@ export class Desk {
   private readonly prefix: string;
   private readonly verdict: VerdictBox;
   private readonly samples: Samples;
+  private readonly sampleRuns: SampleRuns;
   private readonly panel: Panel;
   private readonly hints: Hints;
   private readonly drafts: DraftKeeper;
@@ -52,9 +54,7 @@ export class Desk {
   private readonly tries: Tries;
   private python: Runner | null = null;
   private stopFollowing: () => void = () => {};
-  private stopSamples: () => void = () => {};
   private atHand: string | null = null; // the code that is being sent or judged
-  private samplesAtHand: string | null = null;
   private timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(private readonly options: DeskOptions) {
@@ -65,6 +65,21 @@ export class Desk {
     this.parts = layout(exercise, prefix);
     this.verdict = new VerdictBox(this.parts.verdict, exercise, prefix);
     this.samples = new Samples(this.parts);
+    const desk = this;
+    this.sampleRuns = new SampleRuns(exercise, this.samples, {
+      get runsHere() {
+        return desk.runsHere;
+      },
+      use: (python) => {
+        this.python = python;
+      },
+      flush: () => this.flush(),
+      say: (look, text, picture) => this.say(look, text, picture),
+      refused: (error) => this.refused(error),
+      broke: (lines, code) => {
+        if (this.code === code) this.editor.mark({ broke: lines });
+      },
+    });
     this.panel = new Panel(this.parts.panel);
     this.hints = new Hints(exercise, store, prefix);
     this.drafts = new DraftKeeper(store, `ex:${exercise.id}`, (other) => this.fromOtherWindow(other));
@@ -427,82 +442,7 @@ export class Desk {
     if (fresh) this.verdict.focus();
   }
 
-  // --- Samples --------------------------------------------------------------------------------------------------
-
-  async runSamples(): Promise<void> {
-    const code = this.code;
-    if (!this.ready() || code === this.samplesAtHand) return;
-    this.samplesAtHand = code;
-    this.flush();
-    const python = this.runsHere ? await runner().catch(() => null) : null;
-    this.python = python;
-    if (python && python.state.phase !== "failed" && (await this.samplesInTab(python, code))) return;
-    await this.samplesAtJudge(code);
-  }
-
-  /** False where Python could not be started, so that the judge has to run them. */
-  private async samplesInTab(python: Runner, code: string): Promise<boolean> {
-    const stop = python.listen({
-      onState: (state) => {
-        if (state.phase === "loading") this.samples.loading(state);
-        else if (state.phase === "busy") this.samples.running();
-      },
-      onSample: (result) => this.samples.add(result),
-    });
-    this.samples.running();
-    try {
-      const report = await python.samples(this.exercise, code);
-      const end = this.samples.fromTab(report);
-      this.samplesEnded(end, code);
-      return true;
-    } catch (error) {
-      if (error instanceof Error && error.name === "RunnerBusy") {
-        this.say("fault", t("runner_busy"), "wait");
-        this.samples.idle();
-        return true;
-      }
-      return false;
-    } finally {
-      stop();
-      this.samplesAtHand = null;
-    }
-  }
-
-  private async samplesAtJudge(code: string): Promise<void> {
-    this.stopSamples();
-    this.samplesAtHand = code;
-    this.samples.running();
-    let made: SubmissionBrief;
-    try {
-      made = await send(this.exercise.id, code, newKey(), true);
-    } catch (error) {
-      this.samplesAtHand = null;
-      this.samples.idle();
-      if (error instanceof Unreachable) this.say("fault", t("unreachable_samples"));
-      else this.refused(error);
-      return;
-    }
-    const ignore = (): void => {};
-    this.stopSamples = follow(
-      made.id,
-      {
-        queued: ignore,
-        running: ignore,
-        group: ignore,
-        engine: ignore,
-        token: ignore,
-        verdict: ({ result }) => {
-          this.samplesAtHand = null;
-          this.samplesEnded(this.samples.fromJudge(result, true), code);
-        },
-      },
-      ignore,
-    );
-  }
-
-  private samplesEnded(end: ReturnType<Samples["fromTab"]>, code: string): void {
-    const { look: kind, text } = Samples.words(end);
-    this.say(kind, text);
-    if (this.code === code) this.editor.mark({ broke: end.broke });
+  private async runSamples(): Promise<void> {
+    if (this.ready()) await this.sampleRuns.run(this.code);
   }
 }
