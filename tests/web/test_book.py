@@ -232,7 +232,8 @@ def test_on_paper_the_text_stands_alone_and_open(reader: Reader) -> None:
 
 def test_the_whole_book_is_one_page(reader: Reader) -> None:
     page = reader.open("en", "print.html")
-    assert page.locator("article").count() == len(WRITTEN) + 2
+    pages = list((ROOT / "chapters" / "en").glob("*.md"))
+    assert page.locator("article").count() == len(pages) - 1, "one for each page, but none for SUMMARY.md"
     link = page.locator('a[href="#08_cache_manager"]').first
     link.click()
     assert page.locator('[id="08_cache_manager"]').count() == 1
@@ -311,7 +312,7 @@ def test_standing_comes_from_what_the_site_keeps(reader: Reader) -> None:
         })"""
     )
     page = reader.open("zh")
-    page.locator(".here .pips[aria-label='2 题中 1 题通过']").wait_for()
+    page.locator(".here .pips[aria-label='4 题中 1 题通过']").wait_for()
     assert page.locator(".four .slot.accepted .state").inner_text() == "已通过"
-    assert page.locator(".map .ex .state").all_inner_texts() == ["已通过", "试过"]
+    assert page.locator(".map .ex .state").all_inner_texts()[:2] == ["已通过", "试过"]
     assert page.locator(".count .passed").inner_text() == "1"
