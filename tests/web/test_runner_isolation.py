@@ -155,12 +155,12 @@ def test_a_forged_message_changes_nothing(message: str, runner: RunnerPage) -> N
 
 
 def test_what_reports_a_run_cannot_be_replaced(runner: RunnerPage) -> None:
-    """The worker took what it needs before learner code ran. (Pyodide itself needs String.)"""
+    """The worker took what it needs before learner code ran."""
     code = (
         "import js\n"
         "def swallow(*args): return '{}'\n"
         "from pyodide.ffi import create_proxy\n"
-        "js.self.postMessage = js.JSON.stringify = create_proxy(swallow)\n"
+        "js.self.postMessage = js.JSON.stringify = js.String = create_proxy(swallow)\n"
         "1 + 1"
     )
     assert runner.run(code)["value"] == "2"

@@ -69,6 +69,7 @@ function load(message: Load): void {
 
 function run(task: Task): void {
   if (call === null) return;
+  self.String = describe; // Pyodide asks for it by name, and the run before may have put something else there
   const emit = (type: string, data: string) => sayJson(type, task.id, data);
   sayJson("end", task.id, call(task.call, task.args, emit));
 }
