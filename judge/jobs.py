@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from judge.chat import chat
 from judge.types import EngineJob
 
@@ -21,8 +23,12 @@ def P(i: int, n: int) -> list[int]:
     return [(37 * i + 11 * j + 3) % VOCAB for j in range(n)]
 
 
-def default_jobs() -> list[EngineJob]:
-    """Page sizes 1 and 4, radix cache: four prompts in one batch, then one prompt twice, so that it hits."""
+def default_jobs(**scheduler: Any) -> list[EngineJob]:
+    """Page sizes 1 and 4, radix cache: four prompts in one batch, then one prompt twice, so that it hits.
+
+    ``scheduler``: settings of the scheduler by name, as EngineJob has them.
+    """
     long = P(0, 24) + P(4, 3)
     calls = [[P(0, 5), P(1, 5), P(2, 4), P(3, 15)], [long], [long]]
-    return [EngineJob(name=f"page size {size}", calls=calls, page_size=size) for size in (1, 4)]
+    settings: dict[str, Any] = {"calls": calls, "scheduler": scheduler}
+    return [EngineJob(name=f"page size {size}", page_size=size, **settings) for size in (1, 4)]

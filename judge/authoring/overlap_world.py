@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 from judge.harness.compare import same
+from judge.types import Broken
 
 EOS = 3
 
@@ -89,7 +91,8 @@ class Difference:
 def difference(expected: list[Any], got: list[Any]) -> Difference | None:
     """None when the logs are the same. ``got`` is any list that came out of a box."""
     before: list[list[Any]] = []
-    for due, seen in _pairs(expected, got):
+    over: list[Any] = []
+    for due, seen in zip_longest(_entries(expected), _entries(got), fillvalue=over):
         if not same(due, seen):
             return Difference(due, seen, before)
         if due and due[0] == "loop":
@@ -98,13 +101,15 @@ def difference(expected: list[Any], got: list[Any]) -> Difference | None:
     return None
 
 
-def _pairs(expected: list[Any], got: list[Any]) -> Iterator[tuple[list[Any], list[Any]]]:
-    mine, theirs = list(_entries(expected)), list(_entries(got))
-    for place in range(max(len(mine), len(theirs))):
-        yield (
-            mine[place] if place < len(mine) else [],
-            theirs[place] if place < len(theirs) else [],
-        )
+def broken_at_first(
+    expected: list[Any], got: list[Any], why: Callable[[Difference], tuple[str, str, int]]
+) -> Broken | None:
+    """What is wrong at the first entry that differs: ``why`` says it in Chinese and English, and the rule."""
+    found = difference(expected, got)
+    if found is None:
+        return None
+    zh, en, rule = why(found)
+    return Broken(rule, {"zh": zh, "en": en})
 
 
 def _entries(emitted: list[Any]) -> Iterator[list[Any]]:

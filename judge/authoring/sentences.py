@@ -64,3 +64,11 @@ def outcome(expected: dict[str, Any], got: Any) -> Text | None:
         "zh": f"这个输入应当抛出 {due}，得到的是 {error_name(seen)}。",
         "en": f"This input is to raise {due}; what came is {error_name(seen)}.",
     }
+
+
+def broken_end(expected: list[Any], got: list[Any], rule: int) -> Broken | None:
+    """Of a drive that emits one attempt and then other things: None when it went to its end as is due."""
+    if len(got) != len(expected):
+        return Broken(rule, NO_RESULT)
+    text = outcome(expected[0], got[0])
+    return Broken(rule, text) if text else None

@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 from judge.authoring.mutants import instead
-from judge.authoring.sentences import NO_RESULT, outcome
+from judge.authoring.sentences import broken_end
 from judge.harness.compare import same
 from judge.jobs import P, default_jobs
 from judge.sandbox.tensors import TensorData
@@ -64,10 +64,8 @@ def drive(target: Any, case: dict[str, Any], io: Any) -> None:
 
 def check(case: Case, expected: list[Any], got: list[Any]) -> Broken | None:
     """Errors and types first, then how many, then which positions, then rows and order."""
-    if len(got) != len(expected):
-        return Broken(1, NO_RESULT)
-    if text := outcome(expected[0], got[0]):
-        return Broken(1, text)
+    if broken := broken_end(expected, got, 1):
+        return broken
     due, seen = expected[0]["value"], got[0]["value"]
     broken = _check_types(due, seen) or _check_entries(due[0].tolist(), due[1].tolist(), seen)
     if broken is None and not same(expected[1], got[1]):

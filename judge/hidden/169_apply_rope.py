@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from judge.authoring.mutants import instead
-from judge.authoring.sentences import NO_RESULT, outcome
+from judge.authoring.sentences import broken_end
 from judge.authoring.tensors import bfloat16, float32, int32
 from judge.harness.compare import same
 from judge.sandbox.tensors import TensorData
@@ -66,10 +66,8 @@ def drive(target: Any, case: dict[str, Any], io: Any) -> None:
 
 def check(case: Case, expected: list[Any], got: list[Any]) -> Broken | None:
     """Errors, type and shape first, then the numbers, then the arguments."""
-    if len(got) != len(expected):
-        return Broken(1, NO_RESULT)
-    if text := outcome(expected[0], got[0]):
-        return Broken(1, text)
+    if broken := broken_end(expected, got, 1):
+        return broken
     due, seen = expected[0]["value"], got[0]["value"]
     if not isinstance(seen, TensorData) or seen.dtype != due.dtype or seen.shape != due.shape:
         zh, en = (

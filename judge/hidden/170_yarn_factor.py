@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from judge.authoring.mutants import instead
-from judge.authoring.sentences import NO_RESULT, outcome
+from judge.authoring.sentences import broken_end
 from judge.jobs import P
 from judge.sandbox.tensors import TensorData
 from judge.types import Broken, Case, EngineJob, Group, Mutant
@@ -67,10 +67,8 @@ def drive(target: Any, case: dict[str, Any], io: Any) -> None:
 
 def check(case: Case, expected: list[Any], got: list[Any]) -> Broken | None:
     """Errors, type and shape first; then the factor by itself, the angles by themselves."""
-    if len(got) != len(expected):
-        return Broken(1, NO_RESULT)
-    if text := outcome(expected[0], got[0]):
-        return Broken(1, text)
+    if broken := broken_end(expected, got, 1):
+        return broken
     due, seen = expected[0]["value"], got[0]["value"]
     if not isinstance(seen, TensorData) or seen.dtype != "float32" or seen.shape != due.shape:
         zh = "返回的不是形状 `[max_position, head_dim]` 的 float32 张量。"

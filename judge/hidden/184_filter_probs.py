@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from judge.authoring.mutants import instead
-from judge.authoring.sentences import NO_RESULT, outcome
+from judge.authoring.sentences import broken_end
 from judge.authoring.tensors import float32, int32
 from judge.harness.compare import close, same
 from judge.jobs import P
@@ -183,10 +183,8 @@ _WHYS: dict[str, tuple[int, Text]] = {
 
 def check(case: Case, expected: list[Any], got: list[Any]) -> Broken | None:
     """Errors, type and shape first; then row by row which tokens are left, and their probabilities."""
-    if len(got) != len(expected):
-        return Broken(1, NO_RESULT)
-    if text := outcome(expected[0], got[0]):
-        return Broken(1, text)
+    if broken := broken_end(expected, got, 1):
+        return broken
     due, seen = expected[0]["value"], got[0]["value"]
     if not isinstance(seen, TensorData) or seen.dtype != due.dtype or seen.shape != due.shape:
         zh, en = "返回的不是 float32 张量 `[B, V]`。", "What is returned is not a float32 tensor `[B, V]`."

@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 from judge.authoring.mutants import instead, reference
-from judge.authoring.sentences import NO_RESULT, is_int, outcome
+from judge.authoring.sentences import broken_end, is_int
 from judge.harness.compare import same
 from judge.types import Broken, Case, Group, Mutant, Text
 
@@ -153,10 +153,8 @@ _WRONG: dict[str, tuple[int, Text]] = {
 
 def check(case: Case, expected: list[Any], got: list[Any]) -> Broken | None:
     """Who has clocks, and of what form; then clock by clock over all requests; then the events."""
-    if len(got) != len(expected):
-        return Broken(1, NO_RESULT)
-    if text := outcome(expected[0], got[0]):
-        return Broken(1, text)
+    if broken := broken_end(expected, got, 1):
+        return broken
     due, seen = expected[0]["value"], got[0]["value"]
     mine = _by_name(seen)
     if mine is None or len(mine) != len(due):

@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 from judge.authoring.cache_req import check_insert, check_request, check_uses, steps_of
+from judge.authoring.cache_req_box import calls_of_cache_req
 from judge.authoring.mutants import instead
 from judge.authoring.ownership import Ownership
 from judge.authoring.paged_pool import Plan, paged_pool, tokens
@@ -119,39 +120,13 @@ def trusted(case: Case) -> PrefixCache:
 # --- In the box -----------------------------------------------------------------------------------
 
 
+DRIVE_USES = [calls_of_cache_req]
+
+
 def drive(target: Any, case: dict[str, Any], io: Any) -> None:
     """After each call table, free slots, handle, its length, cached_len, how the cache was used."""
-    from minisgl.kvcache.base import InsertResult
-    from minisgl.scheduler.cache import CacheManager
-
-    def handle_of(number, locations):
-        return io.obj(number=number, cached_len=len(locations), get_matched_indices=locations.clone)
-
-    def insert_prefix(input_ids, indices):
-        uses.extend(["insert", None])
-        held, number, locations = io.call("insert", input_ids, indices)
-        return InsertResult(held, handle_of(number, locations))
-
-    def lock_handle(handle, unlock=False):
-        uses.extend(["unlock" if unlock else "lock", getattr(handle, "number", None)])
-
-    uses, table = [], case["table"]
-    manager = CacheManager(case["num_pages"], case["page_size"], table, "naive")
-    manager.free_slots = case["free"]
-    manager.prefix_cache = io.obj(insert_prefix=insert_prefix, lock_handle=lock_handle)
-    requests = [
-        io.obj(uid=number, table_idx=row, cache_handle=handle_of(number, table[row, :hit].clone()))
-        for number, (row, hit) in enumerate(zip(case["rows"], case["hits"], strict=True))
-    ]
-    calls = zip(case["calls"], case["lengths"], case["finished"], strict=True)
-    for number, length, finished in calls:
-        req = requests[number]
-        req.input_ids, req.cached_len, req.device_len = case["ids"][number, : length + 1], length, length + 1
-        target(manager, req, finished=finished)
-        held = req.cache_handle
-        seen = [getattr(held, "number", None), getattr(held, "cached_len", None), req.cached_len]
-        io.emit([table, manager.free_slots, *seen, uses])
-        uses.clear()
+    for _, _, left in calls_of_cache_req(target, case, io):
+        io.emit(left)
 
 
 # --- Outside again: the checker -----------------------------------------------------------------

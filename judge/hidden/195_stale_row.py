@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from judge.authoring.cache_req import Step, check_insert, check_request, check_uses, steps_of
+from judge.authoring.cache_req_box import calls_of_cache_req
 from judge.authoring.mutants import instead
 from judge.authoring.ownership import Ownership
 from judge.authoring.paged_pool import Plan, paged_pool, tokens
@@ -83,53 +84,29 @@ def trusted(case: Case) -> PrefixCache:
 # --- In the box -----------------------------------------------------------------------------------
 
 
+DRIVE_USES = [calls_of_cache_req]
+
+
 def drive(target: Any, case: dict[str, Any], io: Any) -> None:
     """As for 192; then others write into all free pages, and each live row tells who wrote what it reads."""
-    from minisgl.kvcache.base import InsertResult
-    from minisgl.scheduler.cache import CacheManager
-
-    def handle_of(number, locations):
-        return io.obj(number=number, cached_len=len(locations), get_matched_indices=locations.clone)
-
-    def insert_prefix(input_ids, indices):
-        uses.extend(["insert", None])
-        held, number, locations = io.call("insert", input_ids, indices)
-        return InsertResult(held, handle_of(number, locations))
-
-    def lock_handle(handle, unlock=False):
-        uses.extend(["unlock" if unlock else "lock", getattr(handle, "number", None)])
+    numbers, table = range(len(case["rows"])), case["table"]
+    lengths = list(zip(case["calls"], case["lengths"], strict=True))
+    ends = [max(length for caller, length in lengths if caller == number) for number in numbers]
+    memory = {}
+    for number, row, hit in zip(numbers, case["rows"], case["hits"], strict=True):
+        for position, place in enumerate(table[row, : ends[number]].tolist()):
+            memory[place] = position + (0 if position < hit else 1000 * (number + 1))
 
     def read(number):
         return [memory.get(place, -2) for place in table[case["rows"][number], : ends[number]].tolist()]
 
-    uses, table = [], case["table"]
-    manager = CacheManager(case["num_pages"], case["page_size"], table, "naive")
-    manager.free_slots = case["free"]
-    manager.prefix_cache = io.obj(insert_prefix=insert_prefix, lock_handle=lock_handle)
-    calls = list(zip(case["calls"], case["lengths"], case["finished"], strict=True))
-    requests, ends, memory = (
-        [],
-        [max(n for i, n, _ in calls if i == number) for number in range(len(case["rows"]))],
-        {},
-    )
-    for number, (row, hit) in enumerate(zip(case["rows"], case["hits"], strict=True)):
-        handle = handle_of(number, table[row, :hit].clone())
-        requests.append(io.obj(uid=number, table_idx=row, cache_handle=handle))
-        for position, place in enumerate(table[row, : ends[number]].tolist()):
-            memory[place] = position + (0 if position < hit else 1000 * (number + 1))
-    live = list(range(len(requests)))
-    for number, length, finished in calls:
-        req = requests[number]
-        req.input_ids, req.cached_len, req.device_len = case["ids"][number, : length + 1], length, length + 1
-        target(manager, req, finished=finished)
-        for first in manager.free_slots.tolist():
+    live = list(numbers)
+    for number, finished, left in calls_of_cache_req(target, case, io):
+        for first in left[1].tolist():
             memory.update(dict.fromkeys(range(first, first + case["page_size"]), -1))
         if finished:
             live.remove(number)
-        held = req.cache_handle
-        seen = [getattr(held, "number", None), getattr(held, "cached_len", None), req.cached_len]
-        io.emit([table, manager.free_slots, *seen, uses, [[one, read(one)] for one in live]])
-        uses.clear()
+        io.emit([*left, [[one, read(one)] for one in live]])
 
 
 # --- Outside again: the checker -----------------------------------------------------------------

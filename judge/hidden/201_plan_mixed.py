@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 from judge.authoring.mutants import instead
-from judge.authoring.sentences import NO_RESULT, is_int, outcome
+from judge.authoring.sentences import broken_end, is_int
 from judge.harness.compare import same
 from judge.jobs import P
 from judge.types import Broken, Case, EngineJob, Group, Mutant
@@ -79,10 +79,8 @@ Plan = list[list[int]]
 
 def check(case: Case, expected: list[Any], got: list[Any]) -> Broken | None:
     """Errors and types first, then the decodes and their order, then the prompts, then the inputs."""
-    if len(got) != len(expected):
-        return Broken(5, NO_RESULT)
-    if text := outcome(expected[0], got[0]):
-        return Broken(5, text)
+    if broken := broken_end(expected, got, 5):
+        return broken
     due, seen, decodes = expected[0]["value"], got[0]["value"], set(case.data["decodes"])
     if broken := _check_types(seen):
         return broken

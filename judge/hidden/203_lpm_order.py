@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 from judge.authoring.mutants import instead
-from judge.authoring.sentences import NO_RESULT, is_int, outcome
+from judge.authoring.sentences import broken_end, is_int
 from judge.harness.compare import same
 from judge.jobs import P
 from judge.types import Broken, Case, EngineJob, Group, Mutant
@@ -72,10 +72,8 @@ def drive(target: Any, case: dict[str, Any], io: Any) -> None:
 
 def check(case: Case, expected: list[Any], got: list[Any]) -> Broken | None:
     """Errors and types, who is there, the late ones, the others, ties, then the inputs."""
-    if len(got) != len(expected):
-        return Broken(5, NO_RESULT)
-    if text := outcome(expected[0], got[0]):
-        return Broken(5, text)
+    if broken := broken_end(expected, got, 5):
+        return broken
     due, seen = expected[0]["value"], got[0]["value"]
     if not isinstance(seen, list) or not all(map(is_int, seen)):
         return Broken(5, {"zh": "返回的不是 uid 的列表。", "en": "What is returned is not a list of uids."})

@@ -7,9 +7,9 @@ from typing import Any
 
 from judge.authoring.mutants import instead
 from judge.authoring.overlap_box import overlap_world
-from judge.authoring.overlap_world import Difference, difference, request, script
+from judge.authoring.overlap_world import Difference, broken_at_first, request, script
 from judge.authoring.sentences import NO_RESULT
-from judge.jobs import P
+from judge.jobs import P, default_jobs
 from judge.types import Broken, Case, EngineJob, Group, Mutant
 
 GROUPS = [
@@ -69,11 +69,7 @@ _LAUNCH = ("stream", "wait", "launch")
 
 def check(case: Case, expected: list[Any], got: list[Any]) -> Broken | None:
     """What is wrong at the first entry that differs."""
-    found = difference(expected, got)
-    if found is None:
-        return None
-    zh, en, rule = _why(found)
-    return Broken(rule, {"zh": zh, "en": en})
+    return broken_at_first(expected, got, _why)
 
 
 def _why(found: Difference) -> tuple[str, str, int]:
@@ -127,11 +123,8 @@ def engine_jobs() -> list[EngineJob]:
     """Overlapped: prompts that share a beginning, one a step, so that it shows when each is handled."""
     on = {"overlap": True}
     shared = [P(0, 24) + P(i, 4) for i in range(1, 5)]
-    long = P(0, 24) + P(4, 3)
-    calls = [[P(0, 5), P(1, 5), P(2, 4), P(3, 15)], [long], [long]]
     return [
-        EngineJob(name="page size 1", calls=calls, scheduler=on),
-        EngineJob(name="page size 4", calls=calls, page_size=4, scheduler=on),
+        *default_jobs(**on),
         EngineJob(name="one prompt a step", calls=[shared], max_extend_tokens=28, slots=256, scheduler=on),
     ]
 

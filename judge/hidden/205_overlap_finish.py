@@ -10,7 +10,7 @@ from judge.authoring.mutants import instead
 from judge.authoring.overlap_box import overlap_world
 from judge.authoring.overlap_world import Difference, difference, request, script
 from judge.authoring.sentences import NO_RESULT
-from judge.jobs import P
+from judge.jobs import P, default_jobs
 from judge.types import Broken, Case, EngineJob, Group, Mutant
 
 GROUPS = [
@@ -169,13 +169,10 @@ def _reply(found: Difference) -> tuple[str, str, int]:
 def engine_jobs() -> list[EngineJob]:
     """Overlapped: the default runs, short requests, and prompts in chunks beside running requests."""
     on = {"overlap": True}
-    long = P(0, 24) + P(4, 3)
-    calls = [[P(0, 5), P(1, 5), P(2, 4), P(3, 15)], [long], [long]]
     mixed = [[P(0, 5), P(1, 20), P(2, 9)], [P(0, 5), P(3, 7)]]
     return [
-        EngineJob(name="page size 1", calls=calls, scheduler=on),
-        EngineJob(name="page size 4", calls=calls, page_size=4, scheduler=on),
-        EngineJob(name="one token each", calls=calls[:1], max_tokens=1, scheduler=on),
+        *default_jobs(**on),
+        EngineJob(name="one token each", calls=default_jobs()[0].calls[:1], max_tokens=1, scheduler=on),
         EngineJob(name="mixed", calls=mixed, max_extend_tokens=8, scheduler={**on, "mixed": True}),
     ]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from judge.authoring.mutants import instead
 from judge.authoring.overlap_box import overlap_world
-from judge.authoring.overlap_world import Difference, difference, request, script
+from judge.authoring.overlap_world import Difference, broken_at_first, request, script
 from judge.authoring.sentences import NO_RESULT
-from judge.jobs import P
+from judge.jobs import P, default_jobs
 from judge.types import Broken, Case, EngineJob, Group, Mutant
 
 GROUPS = [
@@ -60,11 +60,7 @@ def drive(target: Any, case: dict[str, Any], io: Any) -> None:
 
 def check(case: Case, expected: list[Any], got: list[Any]) -> Broken | None:
     """What is wrong at the first entry that differs."""
-    found = difference(expected, got)
-    if found is None:
-        return None
-    zh, en, rule = _why(found)
-    return Broken(rule, {"zh": zh, "en": en})
+    return broken_at_first(expected, got, _why)
 
 
 def _why(found: Difference) -> tuple[str, str, int]:
@@ -100,12 +96,9 @@ def engine_jobs() -> list[EngineJob]:
     computed in chunks.
     """
     on = {"overlap": True}
-    long = P(0, 24) + P(4, 3)
-    calls = [[P(0, 5), P(1, 5), P(2, 4), P(3, 15)], [long], [long]]
     six = [[P(i, 20 if i % 2 else 5) for i in range(6)]]
     return [
-        EngineJob(name="page size 1", calls=calls, scheduler=on),
-        EngineJob(name="page size 4", calls=calls, page_size=4, scheduler=on),
+        *default_jobs(**on),
         EngineJob(
             name="two rows, six prompts", calls=six, max_running_req=2, max_tokens=5, max_extend_tokens=6,
             scheduler=on | {"mixed": True},

@@ -7,9 +7,9 @@ from typing import Any
 
 from judge.authoring.mutants import instead
 from judge.authoring.overlap_box import overlap_world
-from judge.authoring.overlap_world import Difference, difference, request, script
+from judge.authoring.overlap_world import Difference, broken_at_first, request, script
 from judge.authoring.sentences import NO_RESULT
-from judge.jobs import P
+from judge.jobs import P, default_jobs
 from judge.types import Broken, Case, EngineJob, Group, Mutant
 
 GROUPS = [
@@ -67,11 +67,7 @@ def drive(target: Any, case: dict[str, Any], io: Any) -> None:
 
 def check(case: Case, expected: list[Any], got: list[Any]) -> Broken | None:
     """What is wrong at the first entry that differs."""
-    found = difference(expected, got)
-    if found is None:
-        return None
-    zh, en, rule = _why(found)
-    return Broken(rule, {"zh": zh, "en": en})
+    return broken_at_first(expected, got, _why)
 
 
 def _why(found: Difference) -> tuple[str, str, int]:
@@ -109,12 +105,10 @@ def _marks(due: list[Any], seen: Any) -> tuple[str, str, int]:
 def engine_jobs() -> list[EngineJob]:
     """Overlapped: the default run; and calls whose first request is aborted, each a step later."""
     on = {"overlap": True}
-    long = P(0, 24) + P(4, 3)
-    calls = [[P(0, 5), P(1, 5), P(2, 4), P(3, 15)], [long], [long]]
     pairs = [[P(2 * i, 9), P(2 * i + 1, 9)] for i in range(9)]
     steps = list(range(9))
     return [
-        EngineJob(name="page size 1", calls=calls, scheduler=on),
+        default_jobs(**on)[0],
         EngineJob(name="an abort at each step", calls=pairs, max_tokens=4, scheduler=on, aborts=steps),
         EngineJob(
             name="an abort at each step, in chunks", calls=pairs, max_tokens=4, max_extend_tokens=4,
