@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Locator, Page, expect
 
 from tools.animations.build import NAMES, build
 
@@ -189,10 +189,12 @@ def test_both_languages_and_the_switch_keep_the_step(gallery: Gallery, visit: An
     page = visit("zh").open(gallery.page("zh", "light", "kv_pool"))
     element = playing(page)
     element.evaluate("(one) => { one.step = 10; }")
-    assert page.locator(".cap").inner_text() == "r1 的行改指缓存的那一份：16、20、24 变成 0、4、8。"
+    expect(page.locator(".cap")).to_have_text(
+        "r1 的行改指缓存的那一份：16、20、24 变成 0、4、8。", use_inner_text=True
+    )
     element.evaluate("(one) => { one.lang = 'en'; }")
-    assert page.locator(".cap").inner_text() == (
-        "The row of r1 now names the cache’s copy: 16, 20, 24 become 0, 4, 8."
+    expect(page.locator(".cap")).to_have_text(
+        "The row of r1 now names the cache’s copy: 16, 20, 24 become 0, 4, 8.", use_inner_text=True
     )
     assert position(page) == 10
 
@@ -202,8 +204,10 @@ def test_the_run_can_be_read(gallery: Gallery, visit: Any) -> None:
     playing(page)
     page.get_by_text("The run as text").click()
     steps = page.locator(".as-text li")
-    assert steps.count() == 44
-    assert steps.last.inner_text() == "Idle. 9 pages free, 11 cached: all 20 accounted for."
+    expect(steps).to_have_count(44)
+    expect(steps.last).to_have_text(
+        "Idle. 9 pages free, 11 cached: all 20 accounted for.", use_inner_text=True
+    )
 
 
 def test_the_learner_s_run_shows_the_lines(gallery: Gallery, visit: Any) -> None:
@@ -226,9 +230,10 @@ def test_the_learner_s_run_shows_the_lines(gallery: Gallery, visit: Any) -> None
     slider = page.get_by_role("slider")
     slider.press("End")
     slider.press("ArrowLeft")
-    assert page.locator(".did").inner_text().split("\n") == ["your line 3", "free()"]
+    expect(page.locator(".did")).to_have_text("your line 3 free()", use_inner_text=True)
     assert page.evaluate("window.lines.at(-1)") == 3
-    assert page.locator(".ticks .mine").count() == 2 and page.locator(".ticks .call").count() == 1
+    expect(page.locator(".ticks .mine")).to_have_count(2)
+    expect(page.locator(".ticks .call")).to_have_count(1)
 
 
 def test_nothing_of_a_trace_becomes_html(gallery: Gallery, visit: Any) -> None:
@@ -264,16 +269,18 @@ def test_a_newer_trace_and_a_damaged_one_say_so(gallery: Gallery, visit: Any) ->
     element = playing(page)
     element.evaluate("""(one) => { one.trace = '{"v": 3, "type": "news"}\\n{half a line'; }""")
     notices = page.locator(".notice")
-    assert notices.nth(0).inner_text().startswith("This trace comes from a newer version (3).")
-    assert notices.nth(1).inner_text() == "One line of the trace is no event and was left out."
+    expect(notices.nth(0)).to_contain_text("This trace comes from a newer version (3).", use_inner_text=True)
+    expect(notices.nth(1)).to_have_text(
+        "One line of the trace is no event and was left out.", use_inner_text=True
+    )
     element.evaluate("(one) => { one.trace = []; }")
-    assert page.locator(".cap").inner_text() == "Nothing was recorded in this run."
+    expect(page.locator(".cap")).to_have_text("Nothing was recorded in this run.", use_inner_text=True)
 
 
 def test_what_cannot_be_played_keeps_its_text(gallery: Gallery, visit: Any) -> None:
     page = visit("en").open(gallery.page("en", "light", "no_such", inside="What it would show."))
     page.wait_for_selector("minisgl-animation[data-failed]")
-    assert page.locator("minisgl-animation").inner_text() == "What it would show."
+    expect(page.locator("minisgl-animation")).to_have_text("What it would show.", use_inner_text=True)
 
 
 def test_a_long_run_answers_at_once(gallery: Gallery, visit: Any) -> None:
@@ -299,7 +306,7 @@ def test_a_long_run_answers_at_once(gallery: Gallery, visit: Any) -> None:
     assert page.locator(".ticks i").count() <= 240
     assert seconds < 0.5
     page.get_by_text("The run as text").click()
-    assert page.locator(".as-text li").count() == 200
+    expect(page.locator(".as-text li")).to_have_count(200)
 
 
 def test_a_module_renders_into_any_element_as_anywidget_has_it(gallery: Gallery, visit: Any) -> None:
@@ -326,11 +333,13 @@ def test_a_module_renders_into_any_element_as_anywidget_has_it(gallery: Gallery,
         }"""
     )
     assert position(page) == 3
-    assert page.locator(".cap").inner_text() == "分配新页：r0: 0 4 8 12、r1: 16 20 24 28。"
+    expect(page.locator(".cap")).to_have_text(
+        "分配新页：r0: 0 4 8 12、r1: 16 20 24 28。", use_inner_text=True
+    )
     page.get_by_role("slider").press("ArrowRight")
     assert page.evaluate("window.saved") == [4]
     page.evaluate("window.model.change('step', 7)")
     assert position(page) == 7 and page.evaluate("window.saved") == [4]
     page.evaluate("window.dispose()")
-    assert page.locator(".player").count() == 0
+    expect(page.locator(".player")).to_have_count(0)
     learner.clean()

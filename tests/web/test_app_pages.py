@@ -36,7 +36,7 @@ def test_the_map_leads_to_the_next_exercise_and_marks_what_is_the_learners(
 ) -> None:
     learner = visit("en")
     page = learner.open(scripted_site.url + "/en/")
-    assert page.locator("#next-id").inner_text() == "176"
+    expect(page.locator("#next-id")).to_have_text("176", use_inner_text=True)
     page.get_by_role("link", name="Start writing").click()
     page.wait_for_url("**/en/exercises/176/")
     learner.submit("pass")
@@ -45,11 +45,11 @@ def test_the_map_leads_to_the_next_exercise_and_marks_what_is_the_learners(
     page.wait_for_url("**/en/exercises/192/")
     page.get_by_role("link", name="Map", exact=True).first.click()
     page.wait_for_selector("[data-slot='176'].accepted")
-    assert page.locator("#next-id").inner_text() == "192"
-    assert page.locator("#passed").inner_text() == "1"
-    assert "1 accepted" in page.locator("#course-count").inner_text()
-    assert "Accepted, submission 1" in page.locator("#week").inner_text()
-    assert page.locator("tr.here").get_attribute("data-chapter") == "8"
+    expect(page.locator("#next-id")).to_have_text("192", use_inner_text=True)
+    expect(page.locator("#passed")).to_have_text("1", use_inner_text=True)
+    expect(page.locator("#course-count")).to_contain_text("1 accepted", use_inner_text=True)
+    expect(page.locator("#week")).to_contain_text("Accepted, submission 1", use_inner_text=True)
+    expect(page.locator("tr.here")).to_have_attribute("data-chapter", "8")
     learner.clean()
 
 
@@ -133,7 +133,7 @@ def test_cards_with_the_keyboard(course_site: Path, scripted_site: Any, visit: A
     page.wait_for_selector(".cards-foot >> text=学过 1")
     page.reload()
     page.wait_for_selector(".card .ask")
-    assert page.locator(".ask").inner_text() != first, "it is due tomorrow"
+    expect(page.locator(".ask"), "it is due tomorrow").not_to_have_text(first, use_inner_text=True)
     with page.expect_download() as download:
         page.click("#anki")
     text = Path(download.value.path()).read_text(encoding="utf-8")
@@ -148,7 +148,7 @@ def test_a_host_without_a_judge_says_what_is_missing_and_keeps_the_code(static_h
     page.wait_for_url("**/course/en/exercises/176/")
     learner.submit("def double(x): return 2 * x")
     page.wait_for_selector("#last >> text=no judge")
-    assert "python practice/judge.py 176" in page.locator("#last").inner_text()
+    expect(page.locator("#last")).to_contain_text("python practice/judge.py 176", use_inner_text=True)
     page.reload()
     assert learner.code() == "def double(x): return 2 * x"
     page.wait_for_selector("#last >> text=no judge")
@@ -179,13 +179,13 @@ def test_code_that_was_replaced_is_in_the_history(scripted_site: Any, visit: Any
     page.wait_for_selector("#saved:empty", state="attached")
     page.click("#history")
     page.locator(".kept summary").click()
-    assert "mine" in page.locator(".kept .added").inner_text()
+    expect(page.locator(".kept .added")).to_contain_text("mine", use_inner_text=True)
     page.get_by_role("button", name="Put this code into the editor").click()
     assert learner.code() == "mine\n"
     learner.submit("pass\nx = 1\n")
     learner.verdict()
     learner.write("pass\nx = 2\n")
     page.click("#diff")
-    assert page.locator("#panel .removed").inner_text().split()[-3:] == ["x", "=", "1"]
-    assert page.locator("#panel .added").inner_text().split()[-3:] == ["x", "=", "2"]
+    expect(page.locator("#panel .removed")).to_have_text(re.compile(r"x = 1$"), use_inner_text=True)
+    expect(page.locator("#panel .added")).to_have_text(re.compile(r"x = 2$"), use_inner_text=True)
     learner.clean()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from book_site import make_site, serve
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from tools.book.site import ROOT
 
@@ -153,7 +154,7 @@ def test_search_says_that_it_found_nothing_and_closes(reader: Reader) -> None:
     page.keyboard.type("zzzzqqq")
     page.get_by_text("Nothing found.").wait_for()
     page.keyboard.press("Escape")
-    assert page.locator("dialog.search[open]").count() == 0
+    expect(page.locator("dialog.search[open]")).to_have_count(0)
 
 
 def test_print_page_and_glossary_page_do_not_double_the_results(reader: Reader) -> None:
@@ -169,14 +170,16 @@ def test_a_prediction_is_compared_and_opens_the_output(reader: Reader) -> None:
     page = reader.open("zh")
     form = page.locator("form.predict").last
     output = page.locator("details.reveal").last
-    assert output.get_attribute("open") is None
+    expect(output).not_to_have_attribute("open", re.compile(""))
     form.locator("input").fill("32")
     form.locator("button").click()
-    assert form.locator(".p-said").inner_text() == "你写的是 32，实际是 35。差在哪里？看下面的输出。"
-    assert output.get_attribute("open") is not None
+    expect(form.locator(".p-said")).to_have_text(
+        "你写的是 32，实际是 35。差在哪里？看下面的输出。", use_inner_text=True
+    )
+    expect(output).to_have_attribute("open", re.compile(""))
     form.locator("input").fill("３５")
     form.locator("input").press("Enter")
-    assert form.locator(".p-said").inner_text() == "如你所料：35。"
+    expect(form.locator(".p-said")).to_have_text("如你所料：35。", use_inner_text=True)
 
 
 def test_the_theme_is_kept_and_colours_the_figures(reader: Reader) -> None:
@@ -195,7 +198,7 @@ def test_the_language_switch_keeps_the_section_that_is_being_read(reader: Reader
     page.evaluate("document.getElementById('admission').scrollIntoView()")
     page.locator(".langs a[lang=en]").evaluate("link => link.click()")  # without scrolling there first
     page.wait_for_url(f"**/en/{CHAPTER}#admission")
-    assert page.locator("#admission").inner_text().startswith("Admission")
+    expect(page.locator("#admission")).to_contain_text("Admission", use_inner_text=True)
 
 
 def test_answers_unfold_and_what_was_known_is_kept(phone: Reader) -> None:
@@ -203,10 +206,10 @@ def test_answers_unfold_and_what_was_known_is_kept(phone: Reader) -> None:
     ask = page.locator("details.ask").first
     ask.locator("summary").focus()
     page.keyboard.press("Enter")
-    assert ask.locator("p").first.is_visible()
+    expect(ask.locator("p").first).to_be_visible()
     ask.get_by_role("button", name="还没有").click()
     page.reload()
-    assert page.locator("details.ask").first.locator(".k-said").inner_text() == "再看"
+    expect(page.locator("details.ask").first.locator(".k-said")).to_have_text("再看", use_inner_text=True)
 
 
 def test_sections_that_were_read_are_marked(reader: Reader) -> None:
@@ -214,8 +217,8 @@ def test_sections_that_were_read_are_marked(reader: Reader) -> None:
     for section in ("before", "asks", "idea"):
         page.evaluate(f"document.getElementById('{section}').scrollIntoView()")
         page.locator(f'.rail a[href="#{section}"][aria-current]').wait_for()
-    assert page.locator(".rail .read").count() == 2
-    assert "2 of " in page.locator(".rail-n").inner_text()
+    expect(page.locator(".rail .read")).to_have_count(2)
+    expect(page.locator(".rail-n")).to_contain_text("2 of ", use_inner_text=True)
 
 
 def test_on_paper_the_text_stands_alone_and_open(reader: Reader) -> None:
@@ -223,20 +226,22 @@ def test_on_paper_the_text_stands_alone_and_open(reader: Reader) -> None:
     page.emulate_media(media="print")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     for hidden in (".top", ".side", ".rail", ".pager", ".mend"):
-        assert not page.locator(hidden).first.is_visible(), hidden
-    assert page.locator("details.ask").first.locator("p").first.is_visible()
+        expect(page.locator(hidden).first, hidden).to_be_hidden()
+    expect(page.locator("details.ask").first.locator("p").first).to_be_visible()
     assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "light"
     page.evaluate("dispatchEvent(new Event('afterprint'))")
-    assert page.locator("article details[open]").count() == 0
+    expect(page.locator("article details[open]")).to_have_count(0)
 
 
 def test_the_whole_book_is_one_page(reader: Reader) -> None:
     page = reader.open("en", "print.html")
     pages = list((ROOT / "chapters" / "en").glob("*.md"))
-    assert page.locator("article").count() == len(pages) - 1, "one for each page, but none for SUMMARY.md"
+    expect(page.locator("article"), "one for each page, but none for SUMMARY.md").to_have_count(
+        len(pages) - 1
+    )
     link = page.locator('a[href="#08_cache_manager"]').first
     link.click()
-    assert page.locator('[id="08_cache_manager"]').count() == 1
+    expect(page.locator('[id="08_cache_manager"]')).to_have_count(1)
     ids = page.evaluate("[...document.querySelectorAll('[id]')].map((each) => each.id)")
     assert len(ids) == len(set(ids))
 
@@ -245,13 +250,13 @@ def test_without_scripts_everything_can_be_read(browser: Browser, book: str) -> 
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(f"{book}/zh/{CHAPTER}")
-    assert page.locator(".find").is_hidden()
+    expect(page.locator(".find")).to_be_hidden()
     ask = page.locator("details.ask").first
     ask.locator("summary").click()
-    assert ask.locator("p").first.is_visible()
+    expect(ask.locator("p").first).to_be_visible()
     exercise = page.locator("section.ex-inline").first
-    assert exercise.get_attribute("data-exercise") == "192"
-    assert exercise.locator("a.btn").get_attribute("href") == "../../zh/exercises/192/"
+    expect(exercise).to_have_attribute("data-exercise", "192")
+    expect(exercise.locator("a.btn")).to_have_attribute("href", "../../zh/exercises/192/")
     context.close()
 
 
@@ -267,19 +272,19 @@ def test_a_term_is_explained_where_it_stands(reader: Reader) -> None:
     page = reader.open("en")
     term = page.locator("#idea ~ p a.term").first
     tip = page.locator(f'[id="{term.get_attribute("aria-describedby")}"]')
-    assert not tip.is_visible()
+    expect(tip).to_be_hidden()
     term.focus()
-    assert tip.is_visible()
+    expect(tip).to_be_visible()
     page.keyboard.press("Escape")
-    assert not tip.is_visible()
+    expect(tip).to_be_hidden()
     term.hover()
     tip.wait_for()
     tip.hover()  # what it says can be pointed at
     page.wait_for_timeout(400)
-    assert tip.is_visible()
+    expect(tip).to_be_visible()
     page.mouse.move(5, 5)
     tip.wait_for(state="hidden")
-    assert page.locator("h2 a.term, code a.term, summary a.term").count() == 0
+    expect(page.locator("h2 a.term, code a.term, summary a.term")).to_have_count(0)
 
 
 def test_a_touch_explains_and_a_second_one_leads_to_the_glossary(phone: Reader) -> None:
@@ -313,6 +318,6 @@ def test_standing_comes_from_what_the_site_keeps(reader: Reader) -> None:
     )
     page = reader.open("zh")
     page.locator(".here .pips[aria-label='4 题中 1 题通过']").wait_for()
-    assert page.locator(".four .slot.accepted .state").inner_text() == "已通过"
-    assert page.locator(".map .ex .state").all_inner_texts() == ["已通过", "试过", "", ""]
-    assert page.locator(".count .passed").inner_text() == "1"
+    expect(page.locator(".four .slot.accepted .state")).to_have_text("已通过", use_inner_text=True)
+    expect(page.locator(".map .ex .state")).to_have_text(["已通过", "试过", "", ""], use_inner_text=True)
+    expect(page.locator(".count .passed")).to_have_text("1", use_inner_text=True)

@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 PAGE = "/en/exercises/176/"
 DENIED = """for (const name of ['localStorage', 'indexedDB']) Object.defineProperty(window, name, {
@@ -185,8 +186,10 @@ def test_paper_and_forced_colours(scripted_site: Any, visit: Any) -> None:
     page.focus("#submit")
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
     page.emulate_media(media="print", forced_colors="none")
-    assert page.locator("#submit").is_hidden() and page.locator(".hints button").is_hidden()
-    assert page.locator("#code").is_visible() and page.locator("#verdict-h").is_visible()
+    for hidden in ("#submit", ".hints button"):
+        expect(page.locator(hidden)).to_be_hidden()
+    for shown in ("#code", "#verdict-h"):
+        expect(page.locator(shown)).to_be_visible()
     learner.clean()
 
 
@@ -199,5 +202,5 @@ def test_an_address_full_of_markup(scripted_site: Any, visit: Any, lang: str) ->
         "176?x=<script>alert(1)</script>#<img src=x onerror=alert(1)>",
     ):
         page.goto(f"{scripted_site.url}/{lang}/exercises/{path}")
-        assert page.locator("img").count() == 0
+        expect(page.locator("img")).to_have_count(0)
     assert learner.foreign == []
