@@ -24,7 +24,7 @@ from judge.exercises import Exercise, load_exercises
 from judge.i18n import t
 from judge.jobs import QUESTIONS
 from judge.swap import SwapError
-from judge.swap.whole import has_place, install_all
+from judge.swap.whole import install_all, together
 from minisgl.core import SamplingParams
 from minisgl.llm import LLM
 
@@ -33,18 +33,14 @@ _FAILED = 1
 
 
 def chosen() -> list[Exercise]:
-    """Accepted exercises whose function has a place in the engine and whose file is there.
-
-    Of two that are about the same function, the later one.
-    """
+    """Accepted exercises whose functions go into the engine together and whose files are there, by number."""
     done = workspace.accepted()
     found = [
         exercise
         for exercise in load_exercises().values()
-        if exercise.id in done and has_place(exercise) and workspace.file_of(exercise).is_file()
+        if exercise.id in done and workspace.file_of(exercise).is_file()
     ]
-    latest = {exercise.target: exercise for exercise in found}
-    return sorted(latest.values(), key=lambda exercise: exercise.id)
+    return sorted(together(found), key=lambda exercise: exercise.id)
 
 
 def main(lang: str, program: str = "") -> int:

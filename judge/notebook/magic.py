@@ -7,16 +7,14 @@ could not be judged or did not end, it also runs in the notebook, where the next
 from __future__ import annotations
 
 import atexit
-import shlex
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from IPython.core.magic import Magics, cell_magic, magics_class, needs_local_scope
 from IPython.display import display
 
-from judge.cli.language import from_locale
-from judge.exercises import Exercise, find, load_exercises
-from judge.i18n import LANGS, t
+from judge.exercises import Exercise
+from judge.notebook.line import asked
 from judge.notebook.points import remember
 from judge.notebook.view import Outcome
 from judge.types import RunResult, Verdict
@@ -24,7 +22,6 @@ from judge.types import RunResult, Verdict
 if TYPE_CHECKING:
     from judge.sandbox import Pool
 
-OPTIONS = {"--no-engine", "--samples"}
 DOES_NOT_END = {Verdict.CE, Verdict.TLE, Verdict.MLE, Verdict.OLE}
 
 
@@ -38,27 +35,6 @@ def shared_pool() -> Pool:
     return pool
 
 
-def parse_line(line: str) -> tuple[str, set[str], str]:
-    """The magic's arguments: exercise, options, language.
-
-    Raises:
-        ValueError: the text shows the right form, in the language of the locale.
-    """
-    words, lang = shlex.split(line), from_locale()
-    if "--lang" in words:
-        at = words.index("--lang")
-        value = words[at + 1] if at + 1 < len(words) else ""
-        del words[at : at + 2]
-        if value not in LANGS:
-            raise ValueError(t("notebook.usage", lang))
-        lang = value
-    options = {word for word in words if word.startswith("-")}
-    names = [word for word in words if not word.startswith("-")]
-    if len(names) != 1 or options - OPTIONS:
-        raise ValueError(t("notebook.usage", lang))
-    return names[0], options, lang
-
-
 @magics_class
 class JudgeMagic(Magics):
     """The cell magic."""
@@ -67,10 +43,10 @@ class JudgeMagic(Magics):
     @cell_magic
     def judge(self, line: str, cell: str, local_ns: dict[str, object] | None = None) -> RunResult | None:
         """Judge the cell; `_` then holds the result (`.verdict`, `.score`, `.to_json()`)."""
-        asked = _asked(line)
-        if asked is None:
+        told = asked(line)
+        if told is None:
             return None
-        exercise, options, lang = asked
+        exercise, options, lang = told
         result = _judged(exercise, cell, engine="--no-engine" not in options, samples="--samples" in options)
         display(Outcome(exercise, result, lang))
         self._define(cell, result)
@@ -82,10 +58,10 @@ class JudgeMagic(Magics):
         """Show the panel for the cell."""
         from judge.notebook.panel import Panel
 
-        asked = _asked(line)
-        if asked is None:
+        told = asked(line)
+        if told is None:
             return
-        exercise, options, lang = asked
+        exercise, options, lang = told
 
         def judge(exercise: Exercise, source: str, samples_only: bool) -> RunResult:
             engine = "--no-engine" not in options
@@ -98,21 +74,6 @@ class JudgeMagic(Magics):
     def _define(self, cell: str, result: RunResult) -> None:
         if result.verdict not in DOES_NOT_END and self.shell is not None:
             self.shell.run_cell(cell)
-
-
-def _asked(line: str) -> tuple[Exercise, set[str], str] | None:
-    """What the magic's line asks for; None after a word about what is wrong with it."""
-    try:
-        name, options, lang = parse_line(line)
-    except ValueError as error:
-        print(error)
-        return None
-    try:
-        return find(name), options, lang
-    except KeyError:
-        numbers = ", ".join(str(number) for number in load_exercises())
-        print(t("cli.no_such_exercise", lang, name=name[:80], numbers=numbers))
-        return None
 
 
 def _judged(exercise: Exercise, cell: str, *, engine: bool, samples: bool) -> RunResult:

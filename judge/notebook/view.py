@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import html
-
 from judge.cli.report import result_lines
 from judge.exercises import Exercise
 from judge.i18n import t
+from judge.notebook.card import NEITHER, RIGHT, WRONG, card
 from judge.types import RunResult, Verdict
 
-_COLOUR = {Verdict.AC: "#0A6656", Verdict.SE: "#5A6873"}
-_WRONG = "#AD3410"
+_COLOUR = {Verdict.AC: RIGHT, Verdict.SE: NEITHER}
 
 
 class Outcome:
@@ -23,11 +21,6 @@ class Outcome:
         return "\n".join(result_lines(self.exercise, self.result, self.lang))
 
     def _repr_html_(self) -> str:
-        colour = _COLOUR.get(self.result.verdict, _WRONG)
-        head = f"{self.exercise.id} {self.exercise.name} · {self.exercise.title[self.lang]}"
-        return (
-            f'<section lang="{self.lang}" aria-label="{html.escape(t("notebook.verdict", self.lang))}" '
-            f'style="border-top:3px solid {colour};padding:8px 0;max-width:672px">'
-            f"<strong>{html.escape(head)}</strong>"
-            f'<pre style="white-space:pre-wrap;margin:8px 0 0">{html.escape(repr(self))}</pre></section>'
-        )
+        colour = _COLOUR.get(self.result.verdict, WRONG)
+        label = t("notebook.verdict", self.lang)
+        return card(self.exercise, self.lang, label=label, colour=colour, text=repr(self))

@@ -29,6 +29,9 @@ class Swappable(Protocol):
     def target(self) -> str: ...
 
     @property
+    def name(self) -> str: ...
+
+    @property
     def members(self) -> Sequence[str]: ...
 
 
@@ -40,6 +43,16 @@ class SwapSpec:
     place: str
     target: str
     members: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, exercise: Mapping[str, Any]) -> SwapSpec:
+        """From an exercise as a message carries it, with these four keys."""
+        return cls(exercise["slug"], exercise["place"], exercise["target"], tuple(exercise["members"]))
+
+    @property
+    def name(self) -> str:
+        """What the learner's file defines, the last name of the target."""
+        return self.target.rpartition(":")[2].rpartition(".")[2]
 
 
 class SwapError(Exception):
@@ -57,16 +70,15 @@ class SwapError(Exception):
 def install(
     llm: LLM | OneFileEngine | None, exercise: Swappable, functions: Mapping[str, Any]
 ) -> Iterator[None]:
-    """Run the engine with ``functions[name]``, ``name`` being the last name of the exercise's target.
+    """Run the engine with ``functions[exercise.name]``.
 
-    Nothing is installed when ``functions`` lacks it. On exit everything is as before. Functions of the
+    Nothing is installed when ``functions`` lacks that name. On exit everything is as before. Functions of the
     one-file engine (see one_file.py) want that one; what is rebound by name wants none, so that it can be in
     place before an engine is made. Raises LookupError when there is no adapter for the exercise.
     """
-    name = exercise.target.rpartition(":")[2].rpartition(".")[2]
     with ExitStack() as stack:
-        if name in functions:
-            stack.enter_context(_installed(llm, exercise, functions[name]))
+        if exercise.name in functions:
+            stack.enter_context(_installed(llm, exercise, functions[exercise.name]))
         yield
 
 

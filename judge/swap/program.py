@@ -52,8 +52,7 @@ def run(job: dict[str, Any], functions: Mapping[str, Any], emit: Emit) -> dict[s
     ``evicted``, ``pages``, ``left``, ``integrity`` (empty or what is wrong), ``margin``; or ``{"told":
     {"key", "values"}}`` when the engine cannot do what the function says.
     """
-    exercise = job["exercise"]
-    spec = SwapSpec(exercise["slug"], exercise["place"], exercise["target"], tuple(exercise["members"]))
+    spec = SwapSpec.of(job["exercise"])
     recorder = trace.Recorder()
     margins = _Margins()
     with ExitStack() as stack:

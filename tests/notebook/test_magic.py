@@ -3,23 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 
 from judge.exercises import find
-from judge.notebook import load_ipython_extension
-from judge.notebook.magic import parse_line
+from judge.notebook.line import parse_line
 from judge.solution import solution_text
-
-
-@pytest.fixture
-def shell(monkeypatch):
-    monkeypatch.setenv("LC_ALL", "en_US.UTF-8")
-    InteractiveShell.clear_instance()
-    shell = InteractiveShell.instance()
-    load_ipython_extension(shell)
-    yield shell
-    InteractiveShell.clear_instance()
 
 
 def judged(shell, line, cell):
@@ -29,7 +17,7 @@ def judged(shell, line, cell):
     return captured.stdout, shown
 
 
-@pytest.mark.parametrize("line", ["", "192 176", "192 --fast", "192 --lang", "192 --lang fr"])
+@pytest.mark.parametrize("line", ["", "192 176", "192 --fast", "192 --lang", "192 --lang fr", "'192"])
 def test_a_wrong_line_shows_the_right_form(shell, line):
     out, shown = judged(shell, line, "x = 1")
     assert "%%judge 192" in out and not shown

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,20 +12,10 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 
 from judge.exercises import find, load_exercises
-from judge.notebook import animation, load_ipython_extension, points
+from judge.notebook import animation, points
 from judge.notebook.panel import Panel, animation_of
 from judge.solution import solution_text
 from tools.animations.build import NAMES, build
-
-
-@pytest.fixture
-def shell(monkeypatch: pytest.MonkeyPatch) -> Iterator[InteractiveShell]:
-    monkeypatch.setenv("LC_ALL", "en_US.UTF-8")
-    InteractiveShell.clear_instance()
-    shell = InteractiveShell.instance()
-    load_ipython_extension(shell)
-    yield shell
-    InteractiveShell.clear_instance()
 
 
 def panel(

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tools.animations.build import build as build_animations
 from tools.folders import replace_folder
 from tools.lite.packages import wheels
 from tools.lite.wheels import NotPure, Wheel
@@ -89,7 +90,7 @@ def _jupyter_lite(folder: Path, fresh: Path, notebooks: Path) -> None:
 def _python(folder: Path, fresh: Path) -> None:
     """Pyodide, the packages with their lock, and the settings that name them."""
     animations = folder / "animations"
-    subprocess.run([sys.executable, "-m", "tools.animations.build", str(animations)], cwd=ROOT, check=True)
+    build_animations(animations)
     target = fresh / "python"
     target.mkdir()
     for name in PYTHON_FILES:

@@ -6,9 +6,8 @@ import json
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from judge.exercises import Exercise, load_exercises
+from judge.exercises import load_exercises
 from judge.source import interface
 from tools.lite.wheels import Files, Wheel, installed, made
 from tools.runtime.build import MODEL, MODEL_FILES
@@ -55,7 +54,14 @@ _KERNEL = {
 }
 """Wheels that jupyterlite-pyodide-kernel carries: stand-ins and the kernel itself."""
 
-_OF_THE_JUDGE = ("exercise_toml.py", "exercises.py", "cli/language.py", "notebook/animation.py")
+_OF_THE_JUDGE = (
+    "exercise_toml.py",
+    "exercises.py",
+    "cli/language.py",
+    "notebook/animation.py",
+    "notebook/card.py",
+    "notebook/line.py",
+)
 
 
 def wheels(kernel: Path, animations: Path) -> list[Wheel]:
@@ -97,8 +103,8 @@ def course(animations: Path) -> Files:
     for one in exercises:
         for path in _files(one.folder):
             files[path.relative_to(ROOT).as_posix()] = path.read_bytes()
-    every = json.dumps([_public(one) for one in exercises], ensure_ascii=False)
-    files["notebook_in_tab/exercises.json"] = every.encode()
+    interfaces = {one.id: interface(one) for one in exercises}
+    files["notebook_in_tab/interfaces.json"] = json.dumps(interfaces, ensure_ascii=False).encode()
     for path in _files(animations):
         files[f"build/animations/{path.relative_to(animations).as_posix()}"] = path.read_bytes()
     return files
@@ -108,20 +114,6 @@ def _model() -> Files:
     """The bundled model, where the engine looks for it."""
     folder = MODEL.relative_to(ROOT).as_posix()
     return {f"{folder}/{name}": (MODEL / name).read_bytes() for name in MODEL_FILES}
-
-
-def _public(one: Exercise) -> dict[str, Any]:
-    """What the samples need; those that need the server have none here."""
-    return {
-        "id": one.id,
-        "slug": one.slug,
-        "title": one.title,
-        "target": one.target,
-        "place": one.place,
-        "members": list(one.members),
-        "interface": interface(one),
-        "samples": None if one.browser == "server" else one.samples,
-    }
 
 
 def _carried(folder: Path, name: str, depends: tuple[str, ...]) -> Wheel:

@@ -11,7 +11,7 @@ from judge.chat import chat_of
 from judge.i18n import both
 from judge.swap import SwapSpec, program
 from judge.swap.one_file import SLUGS
-from judge.swap.whole import has_place, install_all
+from judge.swap.whole import install_all, together
 from judge_runner import errors, submission
 from judge_runner.ending import told_in
 from judge_runner.output import Output, printing_to
@@ -55,6 +55,7 @@ class _Run:
         self._args, self._emit = args, emit
         self._exercise = args.get("exercise") or None
         self._functions: dict[str, Any] = {}
+        self._several = _together(args.get("functions") or [])
         self._ids: list[list[int]] = [[] for _ in args["prompts"]]
         self._sent = [""] * len(self._ids)
         self._cached: dict[int, int] = {}
@@ -69,15 +70,15 @@ class _Run:
         """Run the engine with the learner's function if there is one, then the reference to compare with."""
         if self._exercise and self._args.get("code") is not None:
             target = submission.load(self._args["code"], self._exercise, self._begun)
-            self._functions = {self._exercise["target"].rpartition(":")[2].rpartition(".")[2]: target}
+            self._functions = {SwapSpec.of(self._exercise).name: target}
         else:
             self._begun()
-        several = [(_spec(each), _load_one(each, self._begun)) for each in _together(self._args)]
+        several = [(spec, _load_one(each, self._begun)) for spec, each in self._several.items()]
         job = self._job()
         self._start = self._last = time.perf_counter()
         with install_all(several):
             result = program.run(job, self._functions, self._take)
-        self.report["used"] = [each["exercise"]["id"] for each in _together(self._args)]
+        self.report["used"] = [each["exercise"]["id"] for each in self._several.values()]
         if "told" in result:
             told = result["told"]
             words = both(f"verdict.{told['key']}", **told["values"])
@@ -129,7 +130,9 @@ class _Run:
                 "max_seq_len_override": _MAX_LEN,
                 "device": "cpu",
                 **settings_for(self._exercise),
-                **{k: v for each in _together(asked) for k, v in settings_for(each["exercise"]).items()},
+                **{
+                    k: v for each in self._several.values() for k, v in settings_for(each["exercise"]).items()
+                },
             },
             "trace": True,
             "margins": False,
@@ -151,19 +154,12 @@ class _Run:
         self._emit("token", {"index": index, "text": new, "token": token, "cached": self._cached[index]})
 
 
-def _together(args: dict[str, Any]) -> list[dict[str, Any]]:
-    """Of the ``functions`` that are asked for those that can be in the engine in company, by exercise.
-
-    Of two that are about the same function, the later one, as in ``judge.py engine``.
-    """
-    asked = sorted(args.get("functions") or [], key=lambda each: each["exercise"]["id"])
-    able = [each for each in asked if has_place(_spec(each))]
-    return list({each["exercise"]["target"]: each for each in able}.values())
-
-
-def _spec(one: dict[str, Any]) -> SwapSpec:
-    exercise = one["exercise"]
-    return SwapSpec(exercise["slug"], exercise["place"], exercise["target"], tuple(exercise["members"]))
+def _together(asked: list[dict[str, Any]]) -> dict[SwapSpec, dict[str, Any]]:
+    """Of the functions that are asked for those that can be in the engine in company, by exercise."""
+    given = {
+        SwapSpec.of(each["exercise"]): each for each in sorted(asked, key=lambda each: each["exercise"]["id"])
+    }
+    return {spec: given[spec] for spec in together(given)}
 
 
 def _load_one(one: dict[str, Any], begun: Callable[[], None]) -> Any:

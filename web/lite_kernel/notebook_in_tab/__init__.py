@@ -5,9 +5,7 @@ The hidden tests need the judge's sandbox, which no browser has; what is missing
 
 from __future__ import annotations
 
-import html
 import json
-import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,13 +14,15 @@ from IPython.core.magic import Magics, cell_magic, magics_class
 from IPython.display import display
 from judge_runner import samples
 
-from judge.i18n import LANGS, t
+from judge.exercises import Exercise
+from judge.i18n import t
+from judge.notebook.card import RIGHT, WRONG, card
+from judge.notebook.line import asked
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-_EXERCISES = Path(__file__).with_name("exercises.json")
-_OPTIONS = {"--no-engine", "--samples"}
+_INTERFACES = Path(__file__).with_name("interfaces.json")
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
@@ -30,58 +30,24 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
     shell.register_magics(JudgeMagic)
 
 
-def parse_line(line: str) -> tuple[str, str]:
-    """Exercise and language of the magic's line. Raises ValueError, whose text shows the right form."""
-    words, lang = shlex.split(line), "en"
-    if "--lang" in words:
-        at = words.index("--lang")
-        value = words[at + 1] if at + 1 < len(words) else ""
-        del words[at : at + 2]
-        if value not in LANGS:
-            raise ValueError(t("notebook.usage", lang))
-        lang = value
-    names = [word for word in words if word not in _OPTIONS]
-    if len(names) != 1 or names[0].startswith("-"):
-        raise ValueError(t("notebook.usage", lang))
-    return names[0], lang
-
-
-def exercise(name: str) -> dict[str, Any]:
-    """What the samples need to know of the exercise called `192`, `cache_req` or `192_cache_req`.
-
-    Raises:
-        KeyError: there is none; the argument is the numbers that there are.
-    """
-    every: list[dict[str, Any]] = json.loads(_EXERCISES.read_text(encoding="utf-8"))
-    for one in every:
-        if name in (str(one["id"]), one["slug"], f"{one['id']}_{one['slug']}"):
-            return one
-    raise KeyError(", ".join(str(one["id"]) for one in every))
-
-
 class Outcome:
     """The samples of one cell: text, and HTML where it can be shown."""
 
-    def __init__(self, one: dict[str, Any], report: dict[str, Any], lang: str) -> None:
+    def __init__(self, one: Exercise, report: dict[str, Any], lang: str) -> None:
         self._one, self.report, self._lang = one, report, lang
         results = report["results"]
         self.ok = bool(results) and all(each["ok"] for each in results) and not report["stopped"]
 
     def __repr__(self) -> str:
-        return "\n".join(self._lines())
+        return "\n".join([f"{self._one.id} {self._one.name} · {self._one.title[self._lang]}", *self._lines()])
 
     def _repr_html_(self) -> str:
-        colour = "#0A6656" if self.ok else "#AD3410"
-        label = html.escape(t("notebook.samples_here", self._lang))
-        return (
-            f'<section lang="{self._lang}" aria-label="{label}" '
-            f'style="border-top:3px solid {colour};padding:8px 0;max-width:672px">'
-            f'<pre style="white-space:pre-wrap;margin:0">{html.escape(repr(self))}</pre></section>'
-        )
+        label = t("notebook.samples_here", self._lang)
+        colour = RIGHT if self.ok else WRONG
+        return card(self._one, self._lang, label=label, colour=colour, text="\n".join(self._lines()))
 
     def _lines(self) -> Iterator[str]:
-        lang, one, report = self._lang, self._one, self.report
-        yield f"{one['id']} {one['slug']} · {one['title'][lang]}"
+        lang, report = self._lang, self.report
         if report["cannot"]:
             line = report["cannot"]["line"]
             where = t("notebook.line", lang, line=line) if line else ""
@@ -92,7 +58,7 @@ class Outcome:
         if report["stopped"]:
             yield f"  ✗ {t('notebook.stopped', lang)}"
         yield ""
-        yield t("notebook.only_samples", lang, id=one["id"])
+        yield t("notebook.only_samples", lang, id=self._one.id)
 
     def _why(self, each: dict[str, Any]) -> Iterator[str]:
         lang = self._lang
@@ -118,22 +84,16 @@ class JudgeMagic(Magics):
         self._samples(line, cell)
 
     def _samples(self, line: str, cell: str) -> None:
-        try:
-            name, lang = parse_line(line)
-        except ValueError as error:
-            print(error)
+        told = asked(line)
+        if told is None:
             return
-        try:
-            one = exercise(name)
-        except KeyError as error:
-            print(t("cli.no_such_exercise", "en", name=name[:80], numbers=error.args[0]))
-            return
-        if one["samples"] is None:
-            print(t("notebook.not_here", lang, id=one["id"]))
+        one, _, lang = told
+        if one.browser == "server":
+            print(t("notebook.not_here", lang, id=one.id))
         else:
             printed: list[str] = []
             report = samples.run(
-                {"code": cell, "exercise": one},
+                {"code": cell, "exercise": _for_the_runner(one)},
                 lambda kind, value: printed.append(value) if kind == "output" else None,
             )
             print("".join(printed), end="")
@@ -142,3 +102,13 @@ class JudgeMagic(Magics):
                 return
         if self.shell is not None:
             self.shell.run_cell(cell)
+
+
+def _for_the_runner(one: Exercise) -> dict[str, Any]:
+    interfaces: dict[str, str] = json.loads(_INTERFACES.read_text(encoding="utf-8"))
+    return {
+        "interface": interfaces[str(one.id)],
+        "target": one.target,
+        "members": one.members,
+        "samples": one.samples,
+    }
