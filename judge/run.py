@@ -133,7 +133,11 @@ def _judge_with_retry(submission: _Submission, *, engine: bool, samples_only: bo
 
 
 def _judge(submission: _Submission, *, engine: bool, samples_only: bool) -> RunResult:
-    exercise, tell = submission.exercise, lambda n, row: _tell_group(submission, n, row)
+    exercise = submission.exercise
+
+    def tell(number: int, row: GroupResult) -> None:
+        _tell_group(submission, number, row)
+
     submission.on_event(Event("running", {"groups": [] if samples_only else _titles(exercise)}))
     paper = submission.paper()
     with submission.pool.box(make_bundle(exercise), submission.limits, often=True) as box:
@@ -149,10 +153,8 @@ def _judge(submission: _Submission, *, engine: bool, samples_only: bool) -> RunR
                 return _samples_result(exercise, samples, usage.memory_mb)
         except Stopped as stopped:
             return _stopped(submission, "sample", stopped)
-        unit = None
-        if exercise.form != "write_the_tests":
-            unit = run_unit(paper, box, tell)
-    if unit is None:
+        unit = run_unit(paper, box, tell) if exercise.form != "write_the_tests" else None
+    if unit is None:  # tests are run in a box of their own for each implementation, this one closed
         unit = run_tests(paper, submission.fresh, tell)
     has_engine = exercise.place != "none"
     run = None

@@ -31,13 +31,17 @@ class Course:
         found: Notebook = json.loads(text)
         return found
 
-    def nbgrader(self, *words: str, ok: bool = True) -> str:
+    @property
+    def environment(self) -> dict[str, str]:
+        """Commands find this environment's programs and this tree's judge."""
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-        environment = os.environ | {"PATH": path, "PYTHONPATH": str(ROOT)}
+        return os.environ | {"PATH": path, "PYTHONPATH": str(ROOT)}
+
+    def nbgrader(self, *words: str, ok: bool = True) -> str:
         done = subprocess.run(
             [sys.executable, "-m", "nbgrader", *words],
             cwd=self.root,
-            env=environment,
+            env=self.environment,
             capture_output=True,
             text=True,
             check=False,

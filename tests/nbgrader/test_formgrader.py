@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import socket
 import subprocess
@@ -15,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, Course, Notebook, cell_of
+from conftest import Course, Notebook, cell_of
 from playwright.sync_api import expect, sync_playwright
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -27,17 +26,13 @@ SCORE, AUTOGRADE = 4, 5
 
 
 @contextmanager
-def lab(folder: Path) -> Iterator[str]:
+def lab(course: Course) -> Iterator[str]:
     """JupyterLab in a course folder, as an instructor starts it there."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    environment = os.environ | {
-        "PATH": path,
-        "PYTHONPATH": str(ROOT),
-        "JUPYTER_CONFIG_DIR": str(folder / "none"),
-    }
+    folder = course.root
+    environment = course.environment | {"JUPYTER_CONFIG_DIR": str(folder / "none")}
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}"]
     with (folder / "lab.log").open("wb") as log:
         process = subprocess.Popen(
@@ -67,20 +62,20 @@ def answers(url: str) -> bool:
 def test_the_formgrader_shows_the_judges_points_and_grades_again(tmp_path: Path) -> None:
     course = Course(tmp_path, "en")
     course.nbgrader("generate_assignment", "ch08")
-    answers = [
+    names = [
         cell["metadata"]["nbgrader"]["grade_id"]
         for cell in course.solved["cells"]
         if cell["metadata"].get("nbgrader", {}).get("grade_id", "").startswith("answer-")
     ]
 
     def solved(notebook: Notebook) -> None:
-        for name in answers:
+        for name in names:
             cell_of(notebook, name)["source"] = cell_of(course.solved, name)["source"]
 
     course.hand_in("strong", solved)
     course.hand_in("idle", lambda notebook: None)
     course.nbgrader("autograde", "ch08", "--student=strong")
-    with lab(course.root) as url, sync_playwright() as playwright:
+    with lab(course) as url, sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=str(CHROMIUM), args=["--headless", "--no-sandbox", "--disable-gpu"]
         )
