@@ -115,6 +115,8 @@ def test_html_of_a_directive_has_no_empty_line() -> None:
             "{tree}: not described: minisgl/kvcache/naive_cache.py, minisgl/scheduler/cache.py",
         ),
         (":::{selftest}\nanswer\n:::", "{selftest}: the question or title"),
+        (":::{selftest} Why, after [this](a.md)?\nanswer\n:::", "{selftest}: a link cannot stand"),
+        (":::{fold} More of [this](a.md)\ntext\n:::", "{fold}: a link cannot stand"),
         (":::{predict} question\n:::", "{predict}: the question stands after the name"),
         ("```{inclde} x\n```", "{inclde}: unknown directive; there are: animation, "),
         (":::{fold} x\ntext\n\n```{output} ch99\n```\n:::", "08_x.md:4: {output}"),

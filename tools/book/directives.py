@@ -149,6 +149,8 @@ def _fold(page: Page, directive: Directive) -> str:
 def _unfold(css: str, page: Page, directive: Directive) -> str:
     if not directive.argument or not directive.body.strip():
         raise directive.error("the question or title stands after the name, what to unfold inside")
+    if "](" in directive.argument:  # what is pressed to unfold is a control; none may stand in another
+        raise directive.error("a link cannot stand in the question or title; put it inside")
     return details(css, directive.argument, render(page, directive.body, directive.body_line))
 
 
