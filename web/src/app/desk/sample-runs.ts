@@ -3,21 +3,11 @@
 import type { Runner } from "../../runner/types";
 import { newKey, send, Unreachable } from "../judge/client";
 import { follow } from "../judge/follow";
-import { runner } from "../runner";
-import type { ExerciseData, Look, SubmissionBrief } from "../types";
+import type { ExerciseData, SubmissionBrief } from "../types";
 import { t } from "../words";
+import type { Notice } from "./notice";
 import { Samples } from "./samples";
-
-/** The part of the desk that a run of the samples speaks to. */
-export interface SamplesDesk {
-  readonly runsHere: boolean;
-  use(python: Runner | null): void;
-  flush(): void;
-  say(look: Look, text: string, picture?: string): void;
-  refused(error: unknown): void;
-  /** Mark lines, if `code` is still what the editor holds. */
-  broke(lines: number[], code: string): void;
-}
+import type { Writing } from "./writing";
 
 export class SampleRuns {
   private stop: () => void = () => {};
@@ -26,16 +16,19 @@ export class SampleRuns {
   constructor(
     private readonly exercise: ExerciseData,
     private readonly box: Samples,
-    private readonly desk: SamplesDesk,
+    private readonly notice: Notice,
+    private readonly writing: Writing,
   ) {}
 
-  /** Run the samples on `code`; once more on what is being run already does nothing. */
-  async run(code: string): Promise<void> {
+  /**
+   * Run the samples on `code`; once more on what is being run already does nothing. `here` gives Python in the tab,
+   * null where there is none.
+   */
+  async run(code: string, here: () => Promise<Runner | null>): Promise<void> {
     if (code === this.atHand) return;
     this.atHand = code;
-    this.desk.flush();
-    const python = this.desk.runsHere ? await runner().catch(() => null) : null;
-    this.desk.use(python);
+    this.writing.flush();
+    const python = await here();
     if (python && python.state.phase !== "failed" && (await this.inTab(python, code))) return;
     await this.atJudge(code);
   }
@@ -57,7 +50,7 @@ export class SampleRuns {
       return true;
     } catch (error) {
       if (error instanceof Error && error.name === "RunnerBusy") {
-        this.desk.say("fault", t("runner_busy"), "wait");
+        this.notice.say("fault", t("runner_busy"), "wait");
         this.box.idle();
         return true;
       }
@@ -78,8 +71,8 @@ export class SampleRuns {
     } catch (error) {
       this.atHand = null;
       this.box.idle();
-      if (error instanceof Unreachable) this.desk.say("fault", t("unreachable_samples"));
-      else this.desk.refused(error);
+      if (error instanceof Unreachable) this.notice.say("fault", t("unreachable_samples"));
+      else this.notice.refused(error);
       return;
     }
     const ignore = (): void => {};
@@ -102,7 +95,7 @@ export class SampleRuns {
 
   private ended(end: ReturnType<Samples["fromTab"]>, code: string): void {
     const { look: kind, text } = Samples.words(end);
-    this.desk.say(kind, text);
-    this.desk.broke(end.broke, code);
+    this.notice.say(kind, text);
+    if (this.writing.code === code) this.writing.mark({ broke: end.broke });
   }
 }
