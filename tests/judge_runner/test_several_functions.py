@@ -63,6 +63,13 @@ def test_each_of_them_really_runs() -> None:
     name = exercise["target"].rpartition(".")[2]
     report = run([one("192"), one("193", broken.replace("try_allocate_one", name))])
     assert "KeyError in line 2" in report["error"]["message"]["en"]
+    assert report["error"]["message"]["en"].startswith("`PrefillAdder._try_allocate_one`: ")
+
+
+def test_of_a_class_the_name_is_told_too() -> None:
+    code = solution_text(find("164")).replace("self.device_len += 1", "raise KeyError('mine')")
+    report = run([one("192"), one("164", code)])
+    assert report["error"]["message"]["en"].startswith("`Req`: KeyError in line ")
 
 
 def test_one_that_cannot_be_loaded_is_named() -> None:

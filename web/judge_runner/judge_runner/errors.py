@@ -5,7 +5,7 @@ from __future__ import annotations
 import linecache
 import traceback
 from collections.abc import Mapping
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any
 
 from judge.i18n import both
@@ -18,8 +18,14 @@ _MESSAGE = 500
 
 def line_in(trace: TracebackType | None, filename: str = FILE) -> int | None:
     """The line of the innermost frame of the file, or None where it has no frame in the trace."""
-    lines = [line for frame, line in traceback.walk_tb(trace) if frame.f_code.co_filename == filename]
-    return lines[-1] if lines else None
+    frame = frame_in(trace, filename)
+    return frame[1] if frame else None
+
+
+def frame_in(trace: TracebackType | None, filename: str = FILE) -> tuple[FrameType, int] | None:
+    """The innermost frame of the file and its line."""
+    frames = [each for each in traceback.walk_tb(trace) if each[0].f_code.co_filename == filename]
+    return frames[-1] if frames else None
 
 
 def told(error: BaseException, filename: str = FILE) -> dict[str, Any]:

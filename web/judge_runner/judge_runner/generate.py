@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import lru_cache
+from types import FunctionType
 from typing import Any
 
 from judge.chat import chat_of
@@ -43,7 +44,7 @@ def run(args: dict[str, Any], emit: Emit) -> dict[str, Any]:
     except submission.CannotRun as error:
         report["cannot"] = error.told
     except Exception as error:
-        report["error"] = errors.told(error)
+        report["error"] = run.told(error)
     run.end()
     return report
 
@@ -55,6 +56,7 @@ class _Run:
         self._args, self._emit = args, emit
         self._exercise = args.get("exercise") or None
         self._functions: dict[str, Any] = {}
+        self._loaded: list[tuple[SwapSpec, Any]] = []
         self._several = _together(args.get("functions") or [])
         self._ids: list[list[int]] = [[] for _ in args["prompts"]]
         self._sent = [""] * len(self._ids)
@@ -73,10 +75,10 @@ class _Run:
             self._functions = {SwapSpec.of(self._exercise).name: target}
         else:
             self._begun()
-        several = [(spec, _load_one(each, self._begun)) for spec, each in self._several.items()]
+        self._loaded = [(spec, _load_one(each, self._begun)) for spec, each in self._several.items()]
         job = self._job()
         self._start = self._last = time.perf_counter()
-        with install_all(several):
+        with install_all(self._loaded):
             result = program.run(job, self._functions, self._take)
         self.report["used"] = [each["exercise"]["id"] for each in self._several.values()]
         if "told" in result:
@@ -86,8 +88,17 @@ class _Run:
             return
         if result["pages"]["total"]:
             self.report["pages"] = _pages(result["pages"])
-        if self._functions or several:
+        if self._functions or self._loaded:
             self.report["tokensEqual"] = result["tokens"] == _reference_tokens(job)
+
+    def told(self, error: Exception) -> dict[str, Any]:
+        """What a function raised; one of several is named."""
+        told = errors.told(error)
+        frame = errors.frame_in(error.__traceback__)
+        for spec, target in self._loaded:
+            if frame and _globals(target) is frame[0].f_globals:
+                told["message"] = _one_of_several(spec.target, told["message"])
+        return told
 
     def end(self) -> None:
         """Fill in what is there, however the run ended."""
@@ -167,9 +178,18 @@ def _load_one(one: dict[str, Any], begun: Callable[[], None]) -> Any:
     try:
         return submission.load(one["code"], one["exercise"], begun)
     except submission.CannotRun as error:
-        name = one["exercise"]["target"].rpartition(":")[2]
-        error.told["message"] = both("runner.one_of_several", name=name, text=error.told["message"])
+        error.told["message"] = _one_of_several(one["exercise"]["target"], error.told["message"])
         raise
+
+
+def _one_of_several(target: str, text: object) -> dict[str, str]:
+    return both("runner.one_of_several", name=target.rpartition(":")[2], text=text)
+
+
+def _globals(target: Any) -> dict[str, Any] | None:
+    """Of the learner's module in which the function, or the class with its methods, was defined."""
+    functions = vars(target).values() if isinstance(target, type) else [target]
+    return next((each.__globals__ for each in functions if isinstance(each, FunctionType)), None)
 
 
 def settings_for(exercise: dict[str, Any] | None) -> dict[str, Any]:
