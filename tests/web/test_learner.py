@@ -136,6 +136,15 @@ def test_a_second_click_does_not_wipe_what_is_being_written(judge_site: Any, vis
     learner.clean()
 
 
+def test_at_the_next_visit_python_starts_unasked(judge_site: Any, visit: Any) -> None:
+    learner = visit("en", service_workers="allow")
+    page = learner.open(judge_site.url + "/en/exercises/176/")
+    page.evaluate("navigator.serviceWorker.ready.then(() => null)")
+    learner.open(judge_site.url + "/en/exercises/192/")
+    expect(page.locator("iframe[title='Python']")).to_be_attached()
+    learner.clean()
+
+
 @pytest.mark.parametrize("path", ["/en/playground/", "/en/", "/en/exercises/192/"])
 def test_a_model_that_does_not_come_is_told_of(judge_site: Any, visit: Any, path: str) -> None:
     learner = visit("en")

@@ -35,6 +35,7 @@ async function start(exercise: ExerciseData): Promise<void> {
     redraw = draw;
   });
   await desk.start(() => byId("desk").replaceChildren(parts.editor, parts.samples, parts.verdict));
+  desk.warmWhenIdle();
 }
 
 const exercise = data<ExerciseData>("exercise-data");

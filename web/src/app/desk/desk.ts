@@ -14,6 +14,8 @@ import { Submitting } from "./submitting";
 import { Tries } from "./tries";
 import { Writing } from "./writing";
 
+const IDLE_MS = 500;
+
 export interface DeskOptions {
   exercise: ExerciseData;
   store: Store;
@@ -90,6 +92,13 @@ export class Desk {
     parts.editor.addEventListener("keydown", (event) => this.onKey(event), { capture: true });
     parts.host.addEventListener("focusin", () => this.warm(), { once: true });
     parts.run.addEventListener("pointerenter", () => this.warm(), { once: true });
+  }
+
+  /** For who has been here before, and so has Python's files: it starts while the statement is read. */
+  warmWhenIdle(): void {
+    if (!navigator.serviceWorker?.controller) return;
+    const idle = window.requestIdleCallback ?? ((act: () => void) => setTimeout(act, IDLE_MS)); // Safari has none
+    idle(() => this.warm());
   }
 
   /** Python begins to load once somebody writes, so that it is there for the first run. */
