@@ -5,15 +5,19 @@
  * passes on uninterpreted and the page decodes strictly (`decode.ts`): learner code can post whatever it likes.
  */
 
-/** What a worker is started with; all that Python needs, unpacked. */
+/** What Python starts with, unpacked. Its packages follow, then "booted". */
 export interface Boot {
   kind: "boot";
   wasm: WebAssembly.Module;
   stdlib: ArrayBuffer;
-  /** Archives to unpack into site-packages, in this order, with the name of the step. */
-  packages: { step: "numpy" | "engine"; tar: ArrayBuffer }[];
   /** One byte, by which Python is interrupted; null where the browser shares no memory here. */
   interrupt: SharedArrayBuffer | null;
+}
+
+/** An archive to unpack into site-packages, and the step that importing it is. */
+export interface Package {
+  step: "numpy" | "engine";
+  tar: ArrayBuffer;
 }
 
 /** A call of `judge_runner.tab`. `id` cannot be guessed, so what an earlier call left behind cannot answer it. */
@@ -30,10 +34,10 @@ export interface Load {
   files: { path: string; data: ArrayBuffer }[];
 }
 
-export type ToWorker = Boot | Task | Load;
+export type ToWorker = Boot | (Package & { kind: "package" }) | { kind: "booted" } | Task | Load;
 
 export type ToFrame =
-  | { kind: "start"; worker: ArrayBuffer; wasm: ArrayBuffer; stdlib: ArrayBuffer; packages: Boot["packages"] }
+  | { kind: "start"; worker: ArrayBuffer; wasm: ArrayBuffer; stdlib: ArrayBuffer; packages: Package[] }
   | { kind: "load"; files: Load["files"] }
   | { kind: "task"; task: Task }
   | { kind: "interrupt" }

@@ -21,18 +21,22 @@
   function startWorker() {
     const url = URL.createObjectURL(new Blob([parts.worker], { type: "text/javascript" }));
     const one = { number: count++, worker: new Worker(url), interrupt: sharedBytes(), bytes: 0, messages: 0 };
+    const here = files;
     one.worker.onmessage = ({ data }) => take(one, data);
     one.worker.onmessageerror = () => broken(one, "form", "");
     one.worker.onerror = (event) => broken(one, "error", String(event.message));
-    one.worker.postMessage({
-      kind: "boot",
-      wasm: parts.wasm,
-      stdlib: parts.stdlib,
-      packages: parts.packages,
-      interrupt: one.interrupt,
-    });
-    if (files.length > 0) one.worker.postMessage({ kind: "load", files });
+    one.fed = feed(one)
+      .then(() => here.length > 0 && one.worker.postMessage({ kind: "load", files: here }))
+      .catch(() => {}); // start() tells of it
     return one;
+  }
+
+  // each part as soon as it is there: Python starts while the packages are still being unpacked
+  async function feed({ worker, interrupt }) {
+    const [wasm, stdlib] = await Promise.all([parts.wasm, parts.stdlib]);
+    worker.postMessage({ kind: "boot", wasm, stdlib, interrupt });
+    for (const { step, tar } of parts.packages) worker.postMessage({ kind: "package", step, tar: await tar });
+    worker.postMessage({ kind: "booted" });
   }
 
   function take(one, text) {
@@ -66,23 +70,23 @@
   }
 
   async function start({ worker, wasm, stdlib, packages }) {
-    const [code, compiled, library, ...tars] = await Promise.all([
-      unpacked(worker),
-      unpacked(wasm).then((bytes) => WebAssembly.compile(bytes)),
-      unpacked(stdlib),
-      ...packages.map((one) => unpacked(one.tar)),
-    ]);
-    const unpackedPackages = packages.map(({ step }, i) => ({ step, tar: tars[i] }));
-    parts = { worker: code, wasm: compiled, stdlib: library, packages: unpackedPackages };
+    parts = {
+      wasm: unpacked(wasm).then((bytes) => WebAssembly.compile(bytes)),
+      stdlib: unpacked(stdlib),
+      packages: packages.map(({ step, tar }) => ({ step, tar: unpacked(tar) })),
+    };
+    const all = Promise.all([parts.wasm, parts.stdlib, ...parts.packages.map((one) => one.tar)]);
+    parts.worker = await unpacked(worker);
     active = startWorker();
     tellActive();
+    await all;
   }
 
   const handlers = {
     start: (message) => start(message).catch((error) => port.postMessage({ kind: "refused", message: String(error) })),
     load(message) {
       files = [...files, ...message.files];
-      for (const one of [active, spare]) one?.worker.postMessage({ kind: "load", files: message.files });
+      for (const one of [active, spare]) one?.fed.then(() => one.worker.postMessage(message));
     },
     task(message) {
       active.bytes = active.messages = 0;

@@ -6,7 +6,7 @@
  */
 import createPyodideModule from "pyodide/pyodide.asm.mjs";
 import { loadPyodide, type PyodideAPI } from "pyodide";
-import type { Boot, FromWorker, Load, Task, ToWorker } from "../wire";
+import type { Boot, FromWorker, Load, Package, Task, ToWorker } from "../wire";
 import { limitMemory, serveFromMemory, stayOpen } from "./environment";
 import { untar } from "./untar";
 
@@ -18,6 +18,7 @@ const stringify = JSON.stringify;
 const describe = String;
 
 let python: PyodideAPI | null = null;
+let interrupt: SharedArrayBuffer | null = null;
 let call: ((name: string, args: string, emit: (type: string, data: string) => void) => string) | null = null;
 
 function say(message: FromWorker): void {
@@ -48,13 +49,20 @@ async function boot(message: Boot): Promise<void> {
     restore();
   }
   say({ type: "step", step: "python" });
-  for (const { step, tar } of message.packages) {
-    untar(python.FS as never, new Uint8Array(tar), SITE_PACKAGES);
-    python.runPython(step === "numpy" ? "import numpy" : "import judge_runner.tab");
-    say({ type: "step", step });
-  }
+  interrupt = message.interrupt;
+}
+
+function add({ step, tar }: Package): void {
+  if (python === null) return;
+  untar(python.FS as never, new Uint8Array(tar), SITE_PACKAGES);
+  python.runPython(step === "numpy" ? "import numpy" : "import judge_runner.tab");
+  say({ type: "step", step });
+}
+
+function booted(): void {
+  if (python === null) return;
   call = python.globals.get("__import__")("sys").modules.get("judge_runner.tab").call;
-  if (message.interrupt !== null) python.setInterruptBuffer(new Uint8Array(message.interrupt));
+  if (interrupt !== null) python.setInterruptBuffer(new Uint8Array(interrupt));
   say({ type: "ready" });
 }
 
@@ -78,6 +86,8 @@ function run(task: Task): void {
 async function take(message: ToWorker): Promise<void> {
   try {
     if (message.kind === "boot") await boot(message);
+    else if (message.kind === "package") add(message);
+    else if (message.kind === "booted") booted();
     else if (message.kind === "load") load(message);
     else run(message);
   } catch (error) {
