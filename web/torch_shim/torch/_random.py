@@ -22,7 +22,7 @@ class Generator:
     def __init__(self, device: Any = "cpu") -> None:
         self._seed = 67280421310721
         self._next_normal: float | None = None
-        self._engine = _engine(self._seed)
+        self._twister: np.random.RandomState | None = None
 
     @property
     def device(self) -> device:
@@ -33,7 +33,7 @@ class Generator:
             raise RuntimeError("Overflow when unpacking long long")
         self._seed = seed % 2**64
         self._next_normal = None
-        self._engine = _engine(self._seed)
+        self._twister = None
         return self
 
     def seed(self) -> int:
@@ -51,7 +51,9 @@ class Generator:
 
     def words(self, count: int) -> np.ndarray:
         """The next `count` numbers of 32 bits, uint32."""
-        return self._engine.randint(0, 2**32, count, np.uint32)
+        if self._twister is None:  # not before: in the tab numpy.random takes as long to load as all of torch
+            self._twister = np.random.RandomState(self._seed & 0xFFFFFFFF)  # as torch, 32 bits of it
+        return self._twister.randint(0, 2**32, count, np.uint32)
 
     def words64(self, count: int) -> np.ndarray:
         """The next `count` numbers of 64 bits, each of two of 32."""
@@ -86,10 +88,6 @@ class Generator:
         radius, angle = math.sqrt(-2.0 * math.log1p(-u2)), 2.0 * math.pi * u1
         self._next_normal = radius * math.sin(angle)
         return radius * math.cos(angle)
-
-
-def _engine(seed: int) -> np.random.RandomState:
-    return np.random.RandomState(seed & 0xFFFFFFFF)  # torch's twister takes 32 bits of the seed
 
 
 def _box_muller(uniform: np.ndarray) -> np.ndarray:
