@@ -18,13 +18,13 @@ _SHORT = 16
 def render(text: str) -> str:
     """`text` as HTML that a page may hold as it is: markdown-it escapes HTML and refuses script links.
 
-    Tables are wrapped, so that a wide one scrolls by itself and not the page. Short code in a cell stays on
+    Tables are wrapped, so that a wide one scrolls by itself and not the page; it and a block of code take the
+    focus, so that keys can scroll them. Short code in a cell stays on
     its line; longer code may be broken after a dot, an underscore or a bracket, never within a word.
     """
     html = _CELL.sub(lambda cell: _CODE.sub(_code, cell[0]), str(_markdown.render(text)))
-    return html.replace("<table>", '<div class="scroll" tabindex="0"><table>').replace(
-        "</table>", "</table></div>"
-    )
+    html = html.replace("<table>", '<div class="scroll" tabindex="0"><table>')
+    return html.replace("</table>", "</table></div>").replace("<pre>", '<pre tabindex="0">')
 
 
 def _code(found: re.Match[str]) -> str:
