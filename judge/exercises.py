@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from judge import own_run
 from judge.exercise_toml import ExerciseError, Table
 from judge.i18n import LANGS
 
@@ -119,6 +120,12 @@ class Exercise:
         return (self.folder / "samples.py").read_text(encoding="utf-8")
 
     @cached_property
+    def own_run(self) -> str | None:
+        """Source of what plays the learner's code where the engine does not; see judge/own_run.py."""
+        path = self.folder / own_run.FILE
+        return path.read_text(encoding="utf-8") if path.is_file() else None
+
+    @cached_property
     def solution(self) -> str:
         """The reference's source. Never leaves the trusted side."""
         return _read(self.solution_path, "The reference belongs there")
@@ -220,6 +227,22 @@ def _check_files(exercise: Exercise) -> None:
             raise ExerciseError(
                 samples, f"`{test.name}`", "does not take one argument", "It takes the target"
             )
+    _check_own_run(exercise)
+
+
+def _check_own_run(exercise: Exercise) -> None:
+    if exercise.own_run is None:
+        return
+    path = exercise.folder / own_run.FILE
+    if exercise.place != "none":
+        remedy = "Remove it: the engine itself calls this function, and that is what the animation plays"
+        raise ExerciseError(path, "", f"does not fit place = {exercise.place!r}", remedy)
+    try:
+        own_run.takes_trace(exercise.own_run)
+    except SyntaxError as error:
+        raise ExerciseError(path, f"line {error.lineno}", "does not parse", "Mend it") from None
+    except ValueError as error:
+        raise ExerciseError(path, "", str(error), "docs/writing.md says what it yields") from None
 
 
 def _read(path: Path, remedy: str) -> str:

@@ -8,6 +8,10 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from judge import own_run
+from judge.exercises import find
+from judge.harness.local import load_target
+from judge.solution import solution_text
 from minisgl.core import SamplingParams
 from minisgl.llm import LLM
 from minisgl.llm.output import Output
@@ -99,6 +103,17 @@ def page_table() -> Events:
     return recorded((make_llm(num_page_override=12, page_size=4, max_running_req=4), arrivals))
 
 
+def block_pool() -> Events:
+    """Exercise 178's own run, with the reference. Its lines are nobody's."""
+    exercise = find("178")
+    assert exercise.own_run is not None
+    target = load_target(exercise, solution_text(exercise), "reference.py")
+    return [
+        {name: value for name, value in event.items() if name != "line"}
+        for event in own_run.events(exercise.own_run, target, [])
+    ]
+
+
 def chunked_prefill() -> Events:
     """Two that decode while a prompt of 50 comes in, in chunks; then pages run out and one goes back."""
     arrivals = [
@@ -153,6 +168,7 @@ def cuda_graph() -> Events:
 RECORDERS: dict[str, Callable[[], Events]] = {
     "kv_pool": kv_pool,
     "page_table": page_table,
+    "block_pool": block_pool,
     "radix_tree": radix_tree,
     "scheduler_timeline": scheduler_timeline,
     "chunked_prefill": chunked_prefill,

@@ -2,7 +2,7 @@
 
 import { cutSteps, withEnd, type Cut } from "../steps";
 import { count, counts, name, poolOf, uid } from "../trace";
-import type { BaseState, Step, TraceEvent } from "../types";
+import type { BaseState, Note, Step, TraceEvent } from "../types";
 import { note } from "../words";
 
 export interface Row {
@@ -29,11 +29,15 @@ export interface TableState extends BaseState {
   written: { req: number; from: number; to: number; where: "table" | "tokens" }[];
   /** The request whose row is shown. */
   shown: number | null;
+  /** What the learner's `kv_footprint` said last. */
+  footprint: Note | null;
 }
+
+const FOOTPRINT = ["logical_blocks", "physical_blocks", "tail_waste", "saved_bytes"] as const;
 
 export function start(events: readonly TraceEvent[]): TableState {
   const { pages, size } = poolOf(events);
-  return { size, pages, taken: [], rows: [], order: [], prompts: {}, written: [], shown: null, note: null, alerts: [] };
+  return { size, pages, taken: [], rows: [], order: [], prompts: {}, written: [], shown: null, footprint: null, note: null, alerts: [] };
 }
 
 export function begin(state: TableState): void {
@@ -54,6 +58,7 @@ export function steps(events: readonly TraceEvent[]): Step[] {
       case "page_table_write":
       case "evict":
       case "retract":
+      case "footprint":
         return sampled ? "alone" : "ends";
       case "cache_req":
         return event["finished"] === true ? "ends" : "after";
@@ -96,6 +101,8 @@ export function apply(state: TableState, event: TraceEvent): void {
     case "page_table_write":
       if (req !== null) write(state, req, event);
       return;
+    case "footprint":
+      return measure(state, event);
     case "sampled":
       if (req !== null) sample(state, req, count(event, "token"));
       return;
@@ -166,6 +173,16 @@ function write(state: TableState, req: number, event: TraceEvent): void {
   }
   const free = [...new Set(locations.map((at) => at - (at % state.size)))].filter((page) => !state.taken.includes(page));
   if (free.length > 0) state.alerts.push(note("page_table_free_named", { req: name(req), pages: free }));
+}
+
+/** Four numbers, or whatever a learner's function returned in their place. */
+function measure(state: TableState, event: TraceEvent): void {
+  const result = (typeof event["result"] === "object" ? event["result"] : null) as Record<string, unknown> | null;
+  const numbers = FOOTPRINT.map((key) => result?.[key]);
+  const [logical, physical, waste, saved] = numbers.map((one) => (typeof one === "number" ? one.toLocaleString("en") : "?"));
+  state.footprint = note("page_table_footprint", { logical: logical ?? "?", physical: physical ?? "?", waste: waste ?? "?", saved: saved ?? "?" });
+  state.note = state.footprint;
+  if (!numbers.every((one) => typeof one === "number")) state.alerts.push(note("page_table_footprint_none"));
 }
 
 function sample(state: TableState, req: number, token: number): void {

@@ -15,6 +15,7 @@ export const css = `
 .strip .pageno { border-top: 2px solid var(--a-ink-2); padding-top: 4px; color: var(--a-ink-2); font-family: var(--a-font-text); min-height: 1.4rem; white-space: nowrap; overflow: hidden; }
 .sum { min-height: 1.4rem; font: 400 0.8125rem/1.6 var(--a-font-code); color: var(--a-ink-2); }
 .player:lang(zh) .sum { font-family: var(--a-font-text); }
+.foot { min-height: 1.6rem; margin-bottom: 8px; font-size: 0.8125rem; line-height: 1.6; font-variant-numeric: tabular-nums; }
 .word { margin-top: 10px !important; font-size: 0.8125rem; color: var(--a-ink-2); }
 .rows { display: grid; gap: 3px; margin-top: 4px; min-height: 5.5rem; align-content: start; }
 .row { display: flex; flex-wrap: wrap; gap: 3px; align-items: center; padding: 2px 4px; }

@@ -11,17 +11,19 @@ import { placeOf, type Row, type TableState } from "./fold";
 const MOST = 64;
 const MOST_ROWS = 8;
 
-export function view(stage: HTMLElement, _events: readonly TraceEvent[], context: Context): View<TableState> {
+export function view(stage: HTMLElement, events: readonly TraceEvent[], context: Context): View<TableState> {
   const long = h("div", { class: "scroll long", tabindex: 0, role: "group", "aria-label": context.word("page_table_row_shown") });
   const sum = h("p", { class: "sum" });
+  const footprint = h("p", { class: "foot", hidden: !events.some((event) => event.type === "footprint") });
   const rows = h("div", { class: "rows" });
   const pool = h("div", { class: "mini", role: "img" });
   const poolWord = h("p", { class: "word" }, context.word("page_table_pool"));
-  stage.append(long, sum, h("p", { class: "word" }, context.word("page_table_table")), rows, poolWord, pool);
+  stage.append(footprint, long, sum, h("p", { class: "word" }, context.word("page_table_table")), rows, poolWord, pool);
   return {
     update(state) {
       const shown = state.rows.find((row) => row.req === state.shown) ?? null;
       long.replaceChildren(...(shown ? longRow(shown, state, context) : [h("p", { class: "empty" }, context.word("page_table_no_row"))]));
+      setText(footprint, state.footprint ? context.say(state.footprint) : "");
       setText(sum, shown ? arithmetic(shown, state, context) : "");
       const sorted = [...state.rows].sort((a, b) => (a.slot ?? 99) - (b.slot ?? 99));
       rows.replaceChildren(...sorted.slice(0, MOST_ROWS).map((row) => shortRow(row, state, context)));

@@ -96,7 +96,7 @@ ${owners}
 .scrub { position: relative; flex: 1; height: 36px; min-width: 0; }
 .ticks { position: absolute; inset: 0; display: flex; gap: 1px; align-items: stretch; }
 .ticks.dense { gap: 0; }
-.ticks i { flex: 1; position: relative; min-width: 0; border-bottom: 2px solid var(--a-line-strong); font: 600 11px/20px var(--a-font-code); color: var(--a-mark-ink); }
+.ticks i { flex: 1; position: relative; min-width: 0; white-space: nowrap; border-bottom: 2px solid var(--a-line-strong); font: 600 11px/20px var(--a-font-code); color: var(--a-mark-ink); }
 .ticks i.past { border-bottom-color: var(--a-ink-2); }
 .ticks i.mine { background: var(--a-mark); border-bottom-color: var(--a-mark-edge); margin: 7px 0; }
 .ticks i.call { padding-left: 3px; }

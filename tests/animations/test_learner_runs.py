@@ -10,9 +10,12 @@ from typing import Any
 import pytest
 from folding import Fold
 
+from judge import own_run
 from judge.exercises import find
+from judge.harness.diagnosis import mutant_source
 from judge.harness.local import load_target
 from judge.hidden_module import load_hidden
+from judge.solution import solution_text
 from judge.swap.install import install
 from minisgl.models.tiny import prompt
 from minisgl.scheduler import CacheManager
@@ -28,6 +31,7 @@ ARRIVALS = [
 ]
 CACHE_REQ = find("192")
 RADIX_SPLIT = find("196")
+BLOCK_POOL = find("178")
 
 
 def learner_s_run(exercise: Any, source: str) -> list[dict[str, Any]]:
@@ -83,3 +87,79 @@ def test_what_a_wrong_cache_req_does_to_the_pages_is_told(fold: Fold, letter: st
 def test_a_radix_split_that_drops_the_locks_is_told(fold: Fold) -> None:
     events = learner_s_run(RADIX_SPLIT, mutant(RADIX_SPLIT, "a"))
     assert "radix_tree_locks" in told(fold, "radix_tree", events)
+
+
+def played(method: str = "", source: str = "") -> list[dict[str, Any]]:
+    """The own run of 178's reference, with one method in place of its own, up to its end or an exception."""
+    source = source or solution_text(BLOCK_POOL)
+    if method:
+        source += f"\n\nclass Odd(BlockPool):\n    {method}\n\nBlockPool = Odd\n"
+    pool = load_target(BLOCK_POOL, source, "mine/178_block_pool.py")
+    events: list[dict[str, Any]] = []
+    assert BLOCK_POOL.own_run is not None
+    with suppress(Exception):
+        for event in own_run.events(BLOCK_POOL.own_run, pool, []):
+            events.append(event)
+    return events
+
+
+@pytest.mark.parametrize(
+    ("letter", "key"),
+    [
+        ("a", "block_pool_queued_held"),
+        ("b", "block_pool_missed"),
+        ("c", "block_pool_wrong_hit"),
+        ("d", "block_pool_not_first"),
+    ],
+)
+def test_what_a_wrong_pool_does_is_told(fold: Fold, letter: str, key: str) -> None:
+    hidden = load_hidden(BLOCK_POOL)
+    wrong = next(one for one in hidden.mutants if one.letter == letter)
+    events = played(source=mutant_source(hidden, wrong))
+    assert key in told(fold, "block_pool", events)
+
+
+@pytest.mark.parametrize(
+    ("method", "key"),
+    [
+        ("def free(self, block): self.ref[block] -= 1", "block_pool_nowhere"),
+        ("def free(self, block): self.ref[block] = 0; self.queue += [block] * 2", "block_pool_double"),
+        ("def free(self, block): self.ref[block] = 0; self.queue.insert(0, block)", "block_pool_not_last"),
+        (
+            "def allocate(self): self.ref[3] = 1; self.queue = self.queue[:3]; return 3",
+            "block_pool_not_the_front",
+        ),
+        ("def allocate(self): return 0", "block_pool_count"),
+        ("def allocate(self): self.queue = [1, 2, 3]; self.ref[0] = 1; return 0", "block_pool_given_twice"),
+        ("def allocate(self): return True", "block_pool_no_block"),
+        ("def allocate(self): return super().allocate() if self.queue else -1", "block_pool_no_error"),
+        ("def touch(self, block): super().touch(block); self.ref[block] += 1", "block_pool_count"),
+        ("def lookup(self, key): return 'p'", "block_pool_no_block"),
+        ("def touch(self, block): raise IndexError", "block_pool_undue"),
+        ("def touch(self, block): self.queue.append(9)", "block_pool_strange"),
+        ("def touch(self, block): self.queue = [1] * 2000", "block_pool_too_long"),
+        ("def touch(self, block): self.queue = {1}", "block_pool_no_list"),
+        ("def touch(self, block): self.ref = [0]", "block_pool_no_counts"),
+    ],
+)
+def test_a_pool_that_breaks_its_word_is_told(fold: Fold, method: str, key: str) -> None:
+    assert key in told(fold, "block_pool", played(method))
+
+
+def test_an_exhausted_pool_that_raises_something_else_is_told(fold: Fold) -> None:
+    source = solution_text(BLOCK_POOL).replace("raise RuntimeError", "raise IndexError")
+    got = fold("block_pool", played(source=source))
+    assert told(fold, "block_pool", played(source=source)) == {"block_pool_other_error"}
+    assert got.at[0]["note"]["key"] == "block_pool_end", "it goes on to the end"
+
+
+def test_values_in_the_trace_are_only_ever_text(fold: Fold) -> None:
+    got = fold("block_pool", played("def allocate(self): return '<img src=x>'"), [1])
+    assert got.at[0]["call"] == {"op": "allocate", "args": "", "gave": '"<img src=x>"'}
+
+
+@pytest.mark.parametrize("result", [None, 3, "x", [], {}, {"logical_blocks": "1"}, {"other": "Odd"}])
+def test_a_footprint_without_its_numbers_is_told(fold: Fold, result: Any) -> None:
+    event = {"v": 1, "seq": 0, "t": 0, "type": "footprint", "result": result}
+    got = fold("page_table", [event], [0])
+    assert [alert["key"] for alert in got.notes[0]["alerts"]] == ["page_table_footprint_none"]

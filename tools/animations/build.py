@@ -15,6 +15,7 @@ SOURCE = ROOT / "animations"
 NAMES = (
     "kv_pool",
     "page_table",
+    "block_pool",
     "radix_tree",
     "scheduler_timeline",
     "chunked_prefill",

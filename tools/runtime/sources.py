@@ -27,6 +27,7 @@ _OF_THE_JUDGE = (
     "judge/__init__.py",
     "judge/chat.py",
     "judge/i18n.py",
+    "judge/own_run.py",
     "judge/parsing.py",
     "judge/sample_words.py",
     "judge/sandbox/inside/__init__.py",

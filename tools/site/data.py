@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from judge.exercises import ROOT, Exercise
 from judge.i18n import LANGS, t
+from judge.own_run import takes_trace
 from judge.source import interface
 from judge.starter import starter
 
@@ -51,6 +52,7 @@ def exercise_data(one: Exercise, exercises: Sequence[Exercise], lang: str) -> di
         "interface": interface(one),
         "browser": one.browser,
         "samples": one.samples,
+        "ownRun": own_run_of(one),
         "lang": lang,
         "name": one.name,
         "title": one.title[lang],
@@ -74,6 +76,13 @@ def exercise_data(one: Exercise, exercises: Sequence[Exercise], lang: str) -> di
         if following is one
         else {"id": following.id, "name": following.name, "title": following.title[lang]},
     }
+
+
+def own_run_of(one: Exercise) -> dict[str, Any] | None:
+    """What plays the learner's code where the engine does not, and whether it asks for the engine's run."""
+    if one.own_run is None:
+        return None
+    return {"source": one.own_run, "engine": takes_trace(one.own_run)}
 
 
 def animations(one: Exercise) -> list[str]:

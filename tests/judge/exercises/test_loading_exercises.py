@@ -105,6 +105,33 @@ def test_samples_are_looked_at(tmp_path, samples, problem):
         load_exercise(folder, tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("own_run", "problem"),
+    [
+        ("def own_run(target:\n", "line 1 does not parse"),
+        ("OWN = 1\n", "does not define own_run"),
+        ("def own_run(pool): pass\n", "does not define own_run"),
+        ("def own_run(target, trace, more): pass\n", "does not define own_run"),
+    ],
+)
+def test_an_own_run_is_looked_at(tmp_path, own_run, problem):
+    folder = toy.write(tmp_path)
+    (folder / "own_run.py").write_text(own_run)
+    with pytest.raises(ExerciseError, match=f"own_run.py:? {problem}"):
+        load_exercise(folder, tmp_path)
+
+
+def test_an_own_run_is_for_what_the_engine_does_not_call(tmp_path):
+    folder = toy.write(tmp_path)
+    assert load_exercise(folder, tmp_path).own_run is None
+    (folder / "own_run.py").write_text("def own_run(target): pass\n")
+    assert load_exercise(folder, tmp_path).own_run == "def own_run(target): pass\n"
+    toml = folder / "exercise.toml"
+    toml.write_text(toml.read_text("utf-8").replace('place = "none"', 'place = "adapter"'), "utf-8")
+    with pytest.raises(ExerciseError, match=r"own_run\.py does not fit place = 'adapter'"):
+        load_exercise(folder, tmp_path)
+
+
 @pytest.mark.parametrize("name", ["GROUPS", "cases", "drive", "MUTANTS"])
 def test_a_name_missing_in_the_hidden_module(make_toy, name):
     exercise = make_toy(hidden=toy.HIDDEN + f"\ndel {name}\n")

@@ -41,7 +41,7 @@ export function generateCall(request: GenerateRequest, seconds: number, tokens: 
     what: "generate",
     args: request,
     seconds,
-    model: true,
+    model: request.exercise?.ownRun?.engine ?? true,
     read: decode.generateReport,
     lost: (taken, because) => ({
       ...partial(tokens, request.prompts.length, taken),

@@ -19,6 +19,8 @@ export interface ExerciseSpec {
   browser: "all" | "unit" | "server";
   /** Source of `samples.py`. */
   samples: string;
+  /** Source of `own_run.py`, which plays the code where the engine does not call it; `engine`: it asks for a run of the engine. */
+  ownRun?: { source: string; engine: boolean } | null;
 }
 
 /** Two languages, as everywhere. */
@@ -75,7 +77,7 @@ export type TraceEvent = { v: number; seq: number; t: number; type: string; req?
 >;
 
 export interface GenerateRequest {
-  /** With it and `code`, the learner's function is in the engine; without, the reference runs. */
+  /** With it and `code`, the learner's function is in the engine, or `ownRun` plays it; without, the reference runs. */
   exercise?: ExerciseSpec;
   code?: string;
   /** Several of the learner's functions, all in the engine at once, in place of the two above. */

@@ -11,6 +11,8 @@ import { stoppedWords } from "./samples";
 import { credit, type StreamRow, streamRow } from "./stream";
 
 const MOST_TOKENS = 24;
+/** For code that plays alone; with the engine a run has the runner's own limit. */
+const ALONE_S = 5;
 
 interface AnimationElement extends HTMLElement {
   trace: TraceEvent[];
@@ -23,6 +25,8 @@ export class OwnRun {
   private readonly stage = h("div", { class: "stage" });
   private readonly streams = h("ol", { class: "streams" });
   private readonly button: HTMLButtonElement;
+  /** The code plays without the engine. */
+  private readonly alone: boolean;
 
   constructor(
     private readonly box: HTMLElement,
@@ -30,16 +34,24 @@ export class OwnRun {
     private readonly code: () => string,
     private readonly onStep: (lines: number[]) => void,
   ) {
-    this.button = h("button", { class: "btn", type: "button", click: () => this.generate() }, icon("play"), h("span", {}, t("run_in_tab")));
-    const canRun = hasRunner() && exercise.browser === "all" && exercise.place !== "none";
+    this.alone = exercise.ownRun?.engine === false;
+    const label = t(this.alone ? "run_own" : "run_in_tab");
+    this.button = h("button", { class: "btn", type: "button", click: () => this.generate() }, icon("play"), h("span", {}, label));
+    const canRun = hasRunner() && exercise.browser === "all" && this.plays;
     const head = h("header", { class: "run-head" }, h("h2", { id: "run-h" }, t("run_head")), this.facts, canRun ? this.button : null);
-    this.facts.textContent = t(canRun ? "run_none_tab" : "run_none");
+    const how = this.alone ? "run_none_own" : exercise.ownRun ? "run_none_measure" : "run_none_tab";
+    this.facts.textContent = t(canRun ? how : "run_none");
     box.replaceChildren(head, this.status, this.streams, this.stage);
-    box.hidden = exercise.place === "none" || (!canRun && !this.animations.length);
+    box.hidden = !canRun && (exercise.place === "none" || !this.animations.length);
     this.stage.addEventListener("minisgl-step", (event) => {
       const { line } = (event as CustomEvent<{ line?: number | null }>).detail ?? {};
       this.onStep(line ? [line] : []);
     });
+  }
+
+  /** The engine calls the function, or the exercise itself says how to play it. */
+  private get plays(): boolean {
+    return this.exercise.place !== "none" || Boolean(this.exercise.ownRun);
   }
 
   /** Those that this site has. */
@@ -51,6 +63,12 @@ export class OwnRun {
   showJudged(trace: TraceEvent[]): void {
     this.facts.replaceChildren(...h("p", {}, t("run_judged"), " ", ...this.calls(trace)).childNodes);
     void this.play(trace);
+  }
+
+  /** The engine's text is the learner's only where the engine calls the function. */
+  private whose(): (Node | string)[] {
+    if (this.exercise.ownRun) return [h("mark", {}, rich(t("generated_2", { name: this.exercise.name }))), " "];
+    return credit(this.exercise).map((each) => (typeof each === "string" ? ` ${each} ` : each));
   }
 
   private calls(trace: TraceEvent[]): (Node | string)[] {
@@ -91,20 +109,16 @@ export class OwnRun {
       return;
     }
     const before = [...this.streams.childNodes];
-    const rows = this.exercise.prompts.map((prompt, index) => streamRow(index, prompt, "", ""));
+    const prompts = this.alone ? [] : this.exercise.prompts;
+    const rows = prompts.map((prompt, index) => streamRow(index, prompt, "", ""));
     this.streams.replaceChildren(...rows.map((row) => row.element));
     const stop = python.listen({
-      onState: (state) => sayState(this.status, state, t("run_running")),
+      onState: (state) => sayState(this.status, state, t(this.alone ? "run_own_running" : "run_running")),
       onToken: ({ index, text }) => rows[index]?.out.append(text),
     });
     try {
-      const report = await python.generate({
-        exercise: this.exercise,
-        code: this.code(),
-        prompts: this.exercise.prompts,
-        maxTokens: MOST_TOKENS,
-        trace: true,
-      });
+      const request = { exercise: this.exercise, code: this.code(), prompts, maxTokens: MOST_TOKENS, trace: true };
+      const report = await python.generate(request, this.alone ? { seconds: ALONE_S } : {});
       this.showReport(report, rows);
     } catch (error) {
       this.streams.replaceChildren(...before);
@@ -120,8 +134,8 @@ export class OwnRun {
     if (wrong) {
       this.status.replaceChildren(h("span", { class: "wrong tinted" }, icon("wrong")), " ", ...h("span", {}, rich(wrong)).childNodes);
     } else {
-      const { pages, tokensEqual, tokensPerSecond } = report;
-      const told = [t("run_speed", { speed: tokensPerSecond.toFixed(0) })];
+      const { pages, tokensEqual, tokensPerSecond, trace } = report;
+      const told = [this.alone ? t("run_own_steps", { n: trace.length }) : t("run_speed", { speed: tokensPerSecond.toFixed(0) })];
       if (pages) told.push(t(pages.leaked ? "run_pages_leaked" : "run_pages", { ...pages }));
       if (tokensEqual !== null) told.push(t(tokensEqual ? "run_equal" : "run_unequal"));
       say(this.status, told.join(" · "));
@@ -133,7 +147,8 @@ export class OwnRun {
       const cached = report.cached[index] ?? 0;
       row.note.textContent = t(cached ? "stream_cached" : "stream_tokens", { n: report.tokens[index]?.length ?? 0, cached });
     });
-    this.facts.replaceChildren(...credit(this.exercise).map((each) => (typeof each === "string" ? ` ${each} ` : each)), t("run_here"));
+    this.facts.replaceChildren(...this.whose(), t("run_here"));
+    this.stage.replaceChildren(); // what another version of the code did is not shown beside this one's words
     void this.play(report.trace);
   }
 }
