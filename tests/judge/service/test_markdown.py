@@ -31,3 +31,9 @@ def test_outside_of_tables_code_stands_as_it_is() -> None:
 def test_what_is_escaped_stays_so() -> None:
     html = render("| a |\n| --- |\n| `a_long_name_of(<b>_&_)` |\n")
     assert "<code>a_<wbr>long_<wbr>name_<wbr>of(&lt;b&gt;_&amp;_)</code>" in html
+
+
+def test_what_may_be_wider_than_a_phone_takes_the_focus() -> None:
+    html = render("| a |\n| --- |\n| b |\n\n```python\n<pre>\n```\n")
+    assert '<div class="scroll" tabindex="0"><table>' in html
+    assert '<pre tabindex="0"><code class="language-python">&lt;pre&gt;' in html
