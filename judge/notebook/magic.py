@@ -69,7 +69,10 @@ class JudgeMagic(Magics):
             self._define(source, result)
             return result
 
-        display(Panel(exercise, cell, lang, judge))
+        def defined(name: str) -> object:
+            return self.shell.user_ns.get(name) if self.shell is not None else None
+
+        display(Panel(exercise, cell, lang, judge, defined))
 
     def _define(self, cell: str, result: RunResult) -> None:
         if result.verdict not in DOES_NOT_END and self.shell is not None:

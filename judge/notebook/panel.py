@@ -17,6 +17,7 @@ from IPython.display import display
 
 from judge.exercises import Exercise
 from judge.i18n import t
+from judge.notebook.magic import DOES_NOT_END
 from judge.notebook.view import Outcome
 from judge.types import RunResult
 
@@ -29,15 +30,24 @@ Judge: TypeAlias = Callable[[Exercise, str, bool], RunResult]
 class Panel(ipywidgets.VBox):
     """Buttons below one cell, and what the last one that was pressed showed."""
 
-    def __init__(self, exercise: Exercise, source: str, lang: str, judge: Judge) -> None:
+    def __init__(
+        self,
+        exercise: Exercise,
+        source: str,
+        lang: str,
+        judge: Judge,
+        defined: Callable[[str], Any] = lambda name: None,
+    ) -> None:
         """
         Args:
             exercise: what the cell is for.
             source: the cell's text, the submission.
             lang: "zh" or "en".
             judge: how it is judged.
+            defined: what a name means in the notebook, where the cell runs once it is judged.
         """
         self.exercise, self.source, self.lang, self._judge = exercise, source, lang, judge
+        self._defined = defined
         self.result: RunResult | None = None
         self._hints = 0
         self.samples = self._button("panel_samples", lambda: self._run(samples_only=True))
@@ -49,7 +59,7 @@ class Panel(ipywidgets.VBox):
         self.status = ipywidgets.HTML(layout=ipywidgets.Layout(margin="0 0 0 8px"))
         self.shown = ipywidgets.Output()
         buttons = [self.samples, self.submit, self.hint]
-        if exercise.place != "none":
+        if exercise.place != "none" or exercise.own_run is not None:
             buttons.append(self.animate)
         title = f"{exercise.id} {exercise.name} · {exercise.title[lang]}"
         head = ipywidgets.HTML(f'<strong lang="{lang}">{html.escape(title)}</strong>')
@@ -74,6 +84,8 @@ class Panel(ipywidgets.VBox):
             if not samples_only:
                 self.result = result
                 self.animate.disabled = not result.trace
+            if self.exercise.own_run is not None:
+                self.animate.disabled = result.verdict in DOES_NOT_END
             self._show(Outcome(self.exercise, result, self.lang))
         finally:
             self.status.value = ""
@@ -87,12 +99,27 @@ class Panel(ipywidgets.VBox):
         self._show(ipywidgets.HTML(f'<ol lang="{self.lang}">{items}</ol>'))
 
     def _animate(self) -> None:
-        """What the engine did in the submission's run, by the animation that fits the exercise best."""
-        if self.result is None or not self.result.trace:
+        """What the engine did in the submission's run, or the own run, by the animation that fits best."""
+        if self.exercise.own_run is not None:
+            self._play()
+        elif self.result is not None and self.result.trace:
+            self._show_trace(self.result.trace)
+
+    def _play(self) -> None:
+        """The cell's own code, as it is defined in the notebook."""
+        from judge.notebook.own_run import play
+
+        target = self._defined(self.exercise.name)
+        if self.animate.disabled or target is None:
             return
+        events, raised = play(self.exercise, target, self.lang)
+        self.status.value = html.escape(t("notebook.panel_raised", self.lang, error=raised)) if raised else ""
+        self._show_trace(events, code=self.source)
+
+    def _show_trace(self, events: list[Any], code: str = "") -> None:
         from judge.notebook.animation import show_animation
 
-        self._show(show_animation(animation_of(self.exercise), self.result.trace, lang=self.lang))
+        self._show(show_animation(animation_of(self.exercise), events, lang=self.lang, code=code))
 
     def _show(self, value: Any) -> None:
         self.shown.clear_output(wait=True)

@@ -53,6 +53,44 @@ def test_samples_then_submission_then_the_own_run(
     assert any(event["type"] == "cache_req" for event in shown[-1].trace)
 
 
+@pytest.mark.parametrize(
+    ("exercise", "kind", "lang"), [("178", "block_pool", "en"), ("177", "footprint", "zh")]
+)
+def test_a_cell_that_the_engine_does_not_call_is_played_in_the_notebook(
+    shell: InteractiveShell,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    exercise: str,
+    kind: str,
+    lang: str,
+) -> None:
+    build(tmp_path / "animations")
+    monkeypatch.setattr(animation, "FOLDERS", (tmp_path / "animations",))
+    right = solution_text(find(exercise))
+    one, shown = panel(shell, f"{exercise} --lang {lang}", right, monkeypatch)
+    assert one.animate.disabled
+    one.samples.click()
+    assert not one.animate.disabled
+    one.animate.click()
+    played = [event for event in shown[-1].trace if event["type"] == kind]
+    assert len(played) > 10 and one.status.value == ""
+    assert right.splitlines()[played[1]["line"] - 1].strip().startswith("def ")
+    assert shown[-1].code == right
+
+
+def test_what_a_played_cell_raises_is_told(
+    shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    build(tmp_path / "animations")
+    monkeypatch.setattr(animation, "FOLDERS", (tmp_path / "animations",))
+    wrong = solution_text(find("178")).replace("self.ref[block] += 1", "raise KeyError(block)")
+    one, shown = panel(shell, "178", wrong, monkeypatch)
+    one.samples.click()
+    one.animate.click()
+    assert one.status.value == "Your code raised KeyError: the run ends there."
+    assert shown[-1].trace[-1]["raised"] == "KeyError"
+
+
 def test_hints_come_one_at_a_time(shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch) -> None:
     one, shown = panel(shell, "192 --lang zh", "x = 1", monkeypatch)
     hints = find("192").hints
