@@ -7,7 +7,9 @@ import { tags } from "@lezer/highlight";
 
 const theme = EditorView.theme({
   "&": { color: "var(--ink)", backgroundColor: "transparent", fontSize: "var(--ed-size, var(--size-ui))" },
-  "&.cm-focused": { outline: "2px solid var(--pen)", outlineOffset: "-2px" },
+  "&.cm-focused": { outline: "none" },
+  // above the gutter and a scroll bar, which would cover an outline
+  "&.cm-focused::after": { content: '""', position: "absolute", inset: "0", zIndex: "1", border: "2px solid var(--pen)", pointerEvents: "none" },
   ".cm-scroller": { fontFamily: "var(--font-code)", fontVariantLigatures: "none", lineHeight: "var(--lh-code)", overflowX: "auto" },
   ".cm-content": { padding: "var(--s3) 0", caretColor: "var(--ink)", minHeight: "10rem" },
   ".cm-line": { padding: "0 var(--s5) 0 var(--s4)" },
