@@ -32,6 +32,12 @@ RECORD = """async () => {
   return found ? await found.json() : { version: "", files: {} };
 }"""
 
+START_WORKER = """() => new Promise((resolve) => {
+  const worker = new Worker("../../worker.js");
+  worker.onmessage = ({ data }) => resolve(data);
+  worker.onerror = () => resolve("refused");
+})"""
+
 
 @pytest.fixture
 def site(runner_site: StaticSite, tmp_path: Path) -> Iterator[StaticSite]:
@@ -41,6 +47,7 @@ def site(runner_site: StaticSite, tmp_path: Path) -> Iterator[StaticSite]:
     shutil.copytree(runner_site.folder / "assets", folder / "assets")
     shutil.move(folder / "lib" / "sw.js", folder / "sw.js")
     (folder / "offline.js").write_text(SCRIPT)
+    (folder / "worker.js").write_text("postMessage('started')")
     for lang in ("zh", "en"):
         for name in ("one", "two"):
             page = folder / lang / name / "index.html"
@@ -101,6 +108,8 @@ def test_after_one_visit_the_language_and_python_work_without_a_network(
     report = page.evaluate("window.runner.run('while True: pass', { seconds: 0.5 })")
     assert report["stopped"]["why"] == "time"
     assert page.evaluate("window.runner.run('1 + 1')")["value"] == "2"
+    # and so it starts workers of the site, as the search has, only if they are isolated like it
+    assert page.evaluate(START_WORKER) == "started"
 
 
 def test_the_other_language_is_there_once_it_is_read(site: StaticSite, context: BrowserContext) -> None:

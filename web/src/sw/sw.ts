@@ -72,9 +72,13 @@ function inTime(response: Promise<Response>): Promise<Response> {
   });
 }
 
-/** On a host that cannot set headers: documents share memory with Python's worker only if they are isolated. */
+/**
+ * On a host that cannot set headers: documents share memory with Python's worker only if they are isolated, and an
+ * isolated document starts only workers that are (the search has one).
+ */
 function isolated(request: Request, response: Response): Response {
-  if (request.mode !== "navigate" || response.type === "opaqueredirect" || response.redirected) return response;
+  if (request.mode !== "navigate" && request.destination !== "worker") return response;
+  if (response.type === "opaqueredirect" || response.redirected) return response;
   if (response.headers.has("cross-origin-embedder-policy")) return response;
   const headers = new Headers(response.headers);
   headers.set("cross-origin-opener-policy", "same-origin");
