@@ -45,6 +45,7 @@ export class Samples {
   }
 
   fromTab(report: SamplesReport): SamplesEnd {
+    this.hear("");
     const { results, cannot, stopped } = report;
     this.rows = results;
     const ms = Math.round(results.reduce((sum, one) => sum + one.seconds, 0) * 1000);
