@@ -239,9 +239,13 @@ class TabRunner implements Runner {
     const begin = performance.now();
     let step: "python" | "numpy" | "engine" = "python";
     let [loaded, total] = [0, 0];
-    const tell = () => this.change({ phase: "loading", step, loaded, total });
+    let session: Session | null = null;
+    const tell = () => {
+      if (session?.isClosed) return; // it has failed; a file that still comes changes nothing about that
+      this.change({ phase: "loading", step, loaded, total });
+    };
     tell();
-    const session = new Session(this.base, await fetchManifest(this.base), (done) => {
+    session = new Session(this.base, await fetchManifest(this.base), (done) => {
       step = done === "python" ? "numpy" : "engine";
       tell();
     });
