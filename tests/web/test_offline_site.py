@@ -21,7 +21,8 @@ HTML = """<!doctype html><meta charset="utf-8"><title>{title}</title><link rel="
 <textarea>{title}</textarea><script type="module" src="{up}offline.js"></script>"""
 SCRIPT = """
 const up = new URL(".", import.meta.url);
-navigator.serviceWorker.register(new URL("sw.js", up)).then(() => { window.registered = true; });
+const workers = navigator.serviceWorker;
+workers.register(new URL("sw.js", up)).then(async () => (await workers.ready).active.postMessage("keep"));
 import("./lib/runner.js").then(({ createRunner }) => {
   window.runner = createRunner({ assets: new URL("assets/runtime/", up).href, lang: "en" });
 });

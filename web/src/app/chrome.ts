@@ -17,7 +17,16 @@ export function chrome(): void {
   document.addEventListener("click", (event) => {
     if (menu?.open && !menu.contains(event.target as Node)) menu.open = false;
   });
-  if (site.worker && "serviceWorker" in navigator) {
-    navigator.serviceWorker.register(at("sw.js")).catch(() => {}); // without it the site needs the network, no more
+  if (site.worker && "serviceWorker" in navigator) void keep(navigator.serviceWorker);
+}
+
+/** Let the site be kept for later without a network. The first page has to ask; the next ones pass by the worker. */
+async function keep(workers: ServiceWorkerContainer): Promise<void> {
+  const first = workers.controller === null;
+  try {
+    await workers.register(at("sw.js"));
+  } catch {
+    return; // without it the site needs the network, no more
   }
+  if (first) (await workers.ready).active?.postMessage("keep");
 }

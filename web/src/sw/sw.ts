@@ -23,7 +23,12 @@ self.addEventListener("install", (event) => {
 });
 
 self.addEventListener("activate", (event) => {
-  event.waitUntil(activate());
+  event.waitUntil(self.clients.claim());
+});
+
+/** A first page, which was there before this worker. Not done while it activates: the page's own requests wait for that. */
+self.addEventListener("message", (event) => {
+  if (event.source instanceof WindowClient) event.waitUntil(store.refresh(languageOf(pathOf(event.source.url) ?? "")));
 });
 
 self.addEventListener("fetch", (event) => {
@@ -34,13 +39,6 @@ self.addEventListener("fetch", (event) => {
   event.respondWith(HASHED.test(path) ? cached(request) : fresh(request));
   if (request.mode === "navigate") event.waitUntil(store.refresh(languageOf(path)));
 });
-
-async function activate(): Promise<void> {
-  await self.clients.claim();
-  const open = await self.clients.matchAll({ type: "window", includeUncontrolled: true });
-  const languages = new Set(open.map((client) => languageOf(pathOf(client.url) ?? "")));
-  for (const language of languages) await store.refresh(language);
-}
 
 /** A file that never changes under its name. */
 async function cached(request: Request): Promise<Response> {
