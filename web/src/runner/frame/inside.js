@@ -70,10 +70,11 @@
   }
 
   async function start({ worker, wasm, stdlib, packages }) {
+    const compiled = unpacked(wasm).then((bytes) => WebAssembly.compile(bytes));
     parts = {
-      wasm: unpacked(wasm).then((bytes) => WebAssembly.compile(bytes)),
+      wasm: compiled,
       stdlib: unpacked(stdlib),
-      packages: packages.map(({ step, tar }) => ({ step, tar: unpacked(tar) })),
+      packages: packages.map(({ step, tar }) => ({ step, tar: compiled.then(() => unpacked(tar)) })), // needed last
     };
     const all = Promise.all([parts.wasm, parts.stdlib, ...parts.packages.map((one) => one.tar)]);
     parts.worker = await unpacked(worker);
