@@ -136,6 +136,20 @@ def test_a_second_click_does_not_wipe_what_is_being_written(judge_site: Any, vis
     learner.clean()
 
 
+def test_samples_that_take_long_can_be_stopped_from_the_foot(judge_site: Any, visit: Any) -> None:
+    learner = visit("en")
+    page = learner.open(judge_site.url + "/en/exercises/176/")
+    learner.write("def page_address(block_table, position, block_size):\n    while True: pass\n" + "#\n" * 80)
+    page.keyboard.press("Control+Enter")
+    stop = page.get_by_role("button", name="Stop")
+    expect(stop).to_be_in_viewport(timeout=60_000)
+    stop.click()
+    expect(page.locator("#last")).to_contain_text("Stopped")
+    expect(page.locator("#last")).to_be_in_viewport()
+    expect(stop).to_be_hidden()
+    learner.clean()
+
+
 def test_at_the_next_visit_python_starts_unasked(judge_site: Any, visit: Any) -> None:
     learner = visit("en", service_workers="allow")
     page = learner.open(judge_site.url + "/en/exercises/176/")

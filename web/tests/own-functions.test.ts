@@ -17,8 +17,13 @@ test("every accepted function that can run in the tab goes into the engine", asy
     if (id === 197) throw new Error("no network");
     return { id, browser: id === 204 ? "server" : "all" } as ExerciseData;
   };
-  const found = await ownFunctions(entries, known, load);
+  const nowhere = async (): Promise<string | undefined> => {
+    throw new Error("no judge");
+  };
+  const found = await ownFunctions(entries, known, load, nowhere);
   expect(found.map(({ exercise, code }) => [exercise.id, code])).toEqual([[180, "b"], [196, "d"]]);
+  const more = await ownFunctions(entries, known, load, async (id) => `judge's ${id}`);
+  expect(more.map(({ code }) => code)).toEqual(["b", "judge's 193", "d"]);
 });
 
 test("the run says whose functions were in it, and that it is not graded", () => {

@@ -5,7 +5,7 @@ import { chrome } from "./chrome";
 import { byId, day, h, icon, rich, say } from "./dom";
 import { stoppedWords } from "./desk/samples";
 import { sayState } from "./loading";
-import { ownFunctions, runFacts } from "./own-functions";
+import { acceptedCode, ownFunctions, runFacts } from "./own-functions";
 import { hasRunner, runner, whyNot } from "./runner";
 import { at, site } from "./site-data";
 import { nextOf, showStanding, stateOf, type Standings } from "./standing";
@@ -136,7 +136,7 @@ async function run(store: Store, known: Standings, button: HTMLButtonElement): P
       onState: (state) => sayState(facts, state, t("run_running")),
       onToken: ({ text }) => out.append(text),
     });
-    const functions = await ownFunctions(entries, known, exerciseOf);
+    const functions = await ownFunctions(entries, known, exerciseOf, acceptedCode);
     const report = await python.generate({ functions, prompts: [prompt], maxTokens: MOST_TOKENS }).finally(stop);
     const wrong = report.cannot?.message[lang()] ?? report.error?.message[lang()] ?? (report.stopped ? stoppedWords(report.stopped) : null);
     if (wrong) {

@@ -1,6 +1,7 @@
 /** The learner's accepted functions, all of them in the engine of this page. */
 
 import type { GenerateRequest } from "../runner/types";
+import { submission, submissions } from "./judge/client";
 import type { LastRun, Progress } from "./store/tables";
 import type { ExerciseData } from "./types";
 import { lang, t } from "./words";
@@ -10,21 +11,36 @@ interface Entry {
   place: string;
 }
 
-/** What goes into the engine: each function of which the accepted code is kept. One whose data is out of reach stays out. */
+/** What goes into the engine: each accepted function, its code kept here or at the judge. What is out of reach stays out. */
 export async function ownFunctions(
   entries: readonly Entry[],
   known: ReadonlyMap<number, Progress>,
   load: (id: number) => Promise<ExerciseData | undefined>,
+  fromJudge: (id: number) => Promise<string | undefined>,
 ): Promise<(NonNullable<GenerateRequest["functions"]>[number] & { exercise: ExerciseData })[]> {
   const found = await Promise.all(
     entries.map(async ({ id, place }) => {
       const mine = known.get(id);
-      if (place === "none" || mine?.state !== "accepted" || !mine.code) return null;
+      if (place === "none" || mine?.state !== "accepted") return null;
       const exercise = await load(id).catch(() => undefined);
-      return exercise?.browser === "all" ? { exercise, code: mine.code } : null;
+      if (exercise?.browser !== "all") return null;
+      const code = mine.code || (await fromJudge(id).catch(() => undefined));
+      return code ? { exercise, code } : null;
     }),
   );
   return found.filter((one) => one !== null);
+}
+
+/** The newest accepted code that the judge has, for a browser that has none of it. */
+export async function acceptedCode(exercise: number): Promise<string | undefined> {
+  let before: number | undefined;
+  do {
+    const page = await submissions(exercise, before);
+    const accepted = page.submissions.find(({ verdict }) => verdict === "AC");
+    if (accepted) return (await submission(accepted.id)).code;
+    before = page.next ?? undefined;
+  } while (before !== undefined);
+  return undefined;
 }
 
 /** How fast it was, and whose functions were in it. Runs of earlier days did not note that. */

@@ -48,7 +48,7 @@ export class Desk {
     this.parts = parts;
     this.samples = samples;
     this.writing = writing;
-    this.sampleRuns = new SampleRuns(exercise, samples, notice, writing);
+    this.sampleRuns = new SampleRuns(exercise, samples, notice, writing, parts);
     this.submitting = new Submitting({
       exercise, store, prefix, parts, notice, writing, samples, hints, tries, onProgress, onJudged,
     });

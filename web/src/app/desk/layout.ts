@@ -14,6 +14,8 @@ export interface DeskParts {
   panel: HTMLElement;
   keys: HTMLElement;
   run: HTMLButtonElement;
+  /** Ends the samples' run, once it takes a while. */
+  stop: HTMLButtonElement;
   submit: HTMLButtonElement;
   history: HTMLButtonElement;
   diff: HTMLButtonElement;
@@ -44,6 +46,7 @@ export function layout(exercise: ExerciseData, prefix: string): DeskParts {
     KEYS.map((key) => h("button", { type: "button", "data-key": key }, key)),
   );
   const run = h("button", { class: "btn", type: "button", id: id("run-samples") }, icon("play"), h("span", {}, t("run_samples")), h("kbd", {}, "Ctrl Enter"));
+  const stop = h("button", { class: "btn", type: "button", id: id("stop-samples"), hidden: true }, icon("stop"), t("stop"));
   const submit = h("button", { class: "btn main", type: "button", id: id("submit") }, t("submit"), h("kbd", {}, "Ctrl Shift Enter"));
   const last = h("p", { class: "lasts", id: id("last"), role: "status" });
   const editor = h(
@@ -55,7 +58,7 @@ export function layout(exercise: ExerciseData, prefix: string): DeskParts {
     host,
     h("p", { class: "small ed-help", id: id("editor-help") }, t("editor_help")),
     keys,
-    h("div", { class: "ed-foot" }, h("span", { class: "ed-btns" }, run, submit), last),
+    h("div", { class: "ed-foot" }, h("span", { class: "ed-btns" }, run, stop, submit), last),
   );
   const samplesCount = h("span", { class: "small num", id: id("samples-count") });
   const samplesBox = h("div", { id: id("samples") });
@@ -70,5 +73,5 @@ export function layout(exercise: ExerciseData, prefix: string): DeskParts {
     h("details", { class: "source" }, h("summary", {}, t("samples_source")), source),
   );
   const verdict = h("section", { class: "verdict draft", id: id("verdict"), "aria-labelledby": id("verdict-h") });
-  return { editor, host, saved, note, panel, keys, run, submit, history, diff, over, last, samples, samplesCount, samplesBox, samplesHeard, verdict };
+  return { editor, host, saved, note, panel, keys, run, stop, submit, history, diff, over, last, samples, samplesCount, samplesBox, samplesHeard, verdict };
 }

@@ -5,9 +5,13 @@ import { newKey, send, Unreachable } from "../judge/client";
 import { follow } from "../judge/follow";
 import type { ExerciseData, SubmissionBrief } from "../types";
 import { t } from "../words";
+import type { DeskParts } from "./layout";
 import type { Notice } from "./notice";
 import { Samples } from "./samples";
 import type { Writing } from "./writing";
+
+/** A run that takes longer offers to be stopped. */
+const PATIENCE_MS = 500;
 
 export class SampleRuns {
   private stop: () => void = () => {};
@@ -18,6 +22,7 @@ export class SampleRuns {
     private readonly box: Samples,
     private readonly notice: Notice,
     private readonly writing: Writing,
+    private readonly parts: DeskParts,
   ) {}
 
   /**
@@ -43,6 +48,7 @@ export class SampleRuns {
       onSample: (result) => this.box.add(result),
     });
     this.box.running();
+    const away = this.offerStop(python);
     try {
       const report = await python.samples(this.exercise, code);
       const end = this.box.fromTab(report);
@@ -57,8 +63,25 @@ export class SampleRuns {
       return false;
     } finally {
       stop();
+      away();
       this.atHand = null;
     }
+  }
+
+  /** Returns what takes the offer away. */
+  private offerStop(python: Runner): () => void {
+    const { run, stop } = this.parts;
+    const timer = setTimeout(() => {
+      stop.hidden = false;
+    }, PATIENCE_MS);
+    const click = (): void => python.stop();
+    stop.addEventListener("click", click);
+    return () => {
+      clearTimeout(timer);
+      stop.removeEventListener("click", click);
+      if (document.activeElement === stop) run.focus();
+      stop.hidden = true;
+    };
   }
 
   private async atJudge(code: string): Promise<void> {

@@ -116,6 +116,9 @@ function restored(options: EditorOptions): EditorState | null {
   }
 }
 
+/** The editor's foot stays at the window's lower edge; the cursor's line is kept above it. */
+const FOOT_PX = 64;
+
 function extensions(options: EditorOptions): Extension {
   const attributes: Record<string, string> = {
     "aria-label": options.label,
@@ -139,6 +142,7 @@ function extensions(options: EditorOptions): Extension {
     bracketMatching(),
     closeBrackets(),
     rectangularSelection(),
+    EditorView.scrollMargins.of(() => ({ bottom: FOOT_PX })),
     highlightActiveLine(),
     highlightSelectionMatches(),
     search({ top: true }),
