@@ -15,6 +15,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "web" / "judge_runner"))
 
 from judge_runner import interrupts, tab
+from judge_runner.clean_slate import CleanSlate
 
 from judge.exercises import Exercise, find, load_exercises
 from judge.harness.diagnosis import mutant_source
@@ -31,8 +32,9 @@ FOOTPRINT = find("177")
 
 
 @pytest.fixture(autouse=True)
-def handlers() -> Iterator[None]:
-    """The tab takes interrupts for itself."""
+def interpreter(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The tab takes interrupts for itself, and puts the interpreter back as it was: here before the test."""
+    monkeypatch.setattr(tab, "_slate", CleanSlate())
     before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGALRM)
     yield
     signal.setitimer(signal.ITIMER_REAL, 0)
