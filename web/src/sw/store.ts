@@ -7,7 +7,8 @@ interface Precache {
 }
 
 const CACHE = "minisgl-site";
-const AT_ONCE = 6;
+/** Of the six connections that a browser opens to a host over HTTP/1.1: the page needs the others. */
+const AT_ONCE = 2;
 /** The record of what is stored, kept among the files under a name that no file has. */
 const RECORD = "precache.json?stored";
 
