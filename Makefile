@@ -5,7 +5,7 @@ BIN := .venv/bin
 PORT ?= 8000
 
 .DEFAULT_GOAL := run
-.PHONY: setup lab-setup run site test test-slow lint book notebooks lab lite nbgrader bench model-smol clean
+.PHONY: setup lab-setup run site test test-slow lint book notebooks lab lite nbgrader model-smol clean
 
 setup:
 	@$(PYTHON) tools/setup_env.py --torch $(TORCH)
