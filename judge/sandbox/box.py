@@ -65,9 +65,11 @@ class Box(Exchange):
         members: list[str] | None = None,
         seed: int = 0,
     ) -> None:
-        """Run the learner's module. Raises Stopped: CE or RE with ``reason``, or a limit."""
-        name = target.rpartition(":")[2].rpartition(".")[2]
-        self._send(protocol.Load(source, filename, name, kind, parameters, members or [], seed))
+        """Run the learner's module, which defines ``target``.
+
+        Raises Stopped: CE or RE with ``reason``, or a limit.
+        """
+        self._send(protocol.Load(source, filename, target, kind, parameters, members or [], seed))
         frame = self._receive()
         if isinstance(frame, protocol.Rejected):
             self._check_memory(frame.raised)

@@ -144,7 +144,7 @@ def test_samples_that_take_long_can_be_stopped_from_the_foot(judge_site: Any, vi
     stop = page.get_by_role("button", name="Stop")
     expect(stop).to_be_in_viewport(timeout=60_000)
     stop.click()
-    expect(page.locator("#last")).to_contain_text("Stopped")
+    expect(page.locator("#last")).to_have_text("Stopped as you asked.")
     expect(page.locator("#last")).to_be_in_viewport()
     expect(stop).to_be_hidden()
     learner.clean()

@@ -10,6 +10,7 @@ import { hasRunner, runner, whyNot } from "./runner";
 import { at, site } from "./site-data";
 import { nextOf, showStanding, stateOf, type Standings } from "./standing";
 import { openStore, type Store } from "./store/database";
+import { note } from "./store/progress";
 import type { LastRun, Try } from "./store/tables";
 import type { ExerciseData, Verdict } from "./types";
 import { data, lang, t } from "./words";
@@ -122,6 +123,13 @@ async function exerciseOf(id: number): Promise<ExerciseData | undefined> {
   return ((await answer.json()) as Record<string, ExerciseData>)[lang()];
 }
 
+/** Accepted code that this browser lacks, kept from then on. */
+async function codeAtJudge(store: Store, id: number): Promise<string | undefined> {
+  const code = await acceptedCode(id);
+  if (code) await note(store, id, "accepted", code);
+  return code;
+}
+
 async function run(store: Store, known: Standings, button: HTMLButtonElement): Promise<void> {
   if (button.getAttribute("aria-disabled") === "true") return;
   button.setAttribute("aria-disabled", "true");
@@ -136,7 +144,7 @@ async function run(store: Store, known: Standings, button: HTMLButtonElement): P
       onState: (state) => sayState(facts, state, t("run_running")),
       onToken: ({ text }) => out.append(text),
     });
-    const functions = await ownFunctions(entries, known, exerciseOf, acceptedCode);
+    const functions = await ownFunctions(entries, known, exerciseOf, (id) => codeAtJudge(store, id));
     const report = await python.generate({ functions, prompts: [prompt], maxTokens: MOST_TOKENS }).finally(stop);
     const wrong = report.cannot?.message[lang()] ?? report.error?.message[lang()] ?? (report.stopped ? stoppedWords(report.stopped) : null);
     if (wrong) {
